@@ -1,0 +1,47 @@
+# Thin on purpose: every target is one command of a tool. `make help` lists them.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench docs test-matrix build clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY) ## Run the worked examples batch by batch, print and check their tables
+	$(BIN)/python scripts/demo.py
+
+test: lint ## Lint, type check and test
+	$(BIN)/pytest -n 2
+
+lint: $(READY) ## Lint and type check
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(READY) ## Format and repair what ruff can repair
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: $(READY) ## Measure against hand-written SQL, dbt merge and dbt snapshot
+	$(BIN)/python benchmarks/run.py
+
+docs: ## Say where the manual is
+	@echo "The manual is README.md and, where there are more pages, docs/."
+
+test-matrix: $(READY) ## Install the wheel beside each minor of dbt-core, run a user's project (MINORS="1.8 1.12" for some)
+	BUILDER=$(BIN)/python scripts/test-matrix $(MINORS)
+
+build: $(READY) ## Build the wheel and the source distribution into dist/
+	$(BIN)/python -m build
+
+clean: ## Remove everything that the other targets made
+	rm -rf $(VENV) .venv-matrix build dist target logs .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# The stamp makes a second call instant; a changed requirement makes the environment catch up.
+$(READY): pyproject.toml requirements-dev.txt constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c constraints.txt
+	touch $(READY)

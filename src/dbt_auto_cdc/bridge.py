@@ -1,0 +1,154 @@
+"""What Jinja and the plugin may call: options in, plan out; a sender in, figures out.
+
+Not here: dbt (only `plugin` imports it) and decisions, which live behind `plan`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dbt_auto_cdc import names
+from dbt_auto_cdc.engines import engine_for, supported
+from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.errors import AutoCdcError, listed
+from dbt_auto_cdc.execute import Outcome, Send, Sent, execute
+from dbt_auto_cdc.materializations import auto_cdc
+from dbt_auto_cdc.observe import Ask, Existing, observe
+from dbt_auto_cdc.plan import Plan
+from dbt_auto_cdc.spec import DBT_OPTIONS, OPTIONS, AutoCdc, parse
+from dbt_auto_cdc.state import Relations
+
+MATERIALIZATIONS = frozenset({"auto_cdc"})
+
+_IS_INCREMENTAL = re.compile(r"\bis_incremental\s*\(")
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model, ready to be observed: what Jinja carries from one call to the next."""
+
+    name: str
+    spec: AutoCdc
+    engine: Engine
+    relations: Relations
+    sql: str
+
+
+def config_problems(
+    *,
+    materialized: str,
+    config: Mapping[str, object],
+    meta: Mapping[str, object],
+    adapter_options: frozenset[str],
+    raw_code: str,
+) -> tuple[list[str], list[str]]:
+    """Return the problems and the warnings of one model's configuration, without looking at any table."""
+    del materialized
+    _, problems = parse(config, meta, adapter_options)
+    warnings = []
+    if _IS_INCREMENTAL.search(raw_code):
+        warnings.append(
+            "the SQL uses is_incremental(), which is always false in an auto_cdc model; write auto_cdc.is_applying()"
+        )
+    return problems, warnings
+
+
+def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
+    *,
+    name: str,
+    adapter_type: str,
+    config: Mapping[str, Any],
+    written: Mapping[str, object],
+    identifier: str,
+    target: str,
+    sql: str,
+    beside: Callable[..., object],
+) -> Model:
+    """Return a model with parsed options and the names of its relations.
+
+    `config` is dbt's whole configuration of the model, `written` what the user set of it (dbt fills in the rest);
+    `beside(path={"identifier": ...})` gives a relation in the target's schema. Raises `AutoCdcError` for every
+    problem of the configuration at once.
+    """
+    engine = engine_for(adapter_type)
+    if engine is None:
+        raise AutoCdcError(
+            name, [f"there is no engine for adapter {adapter_type}; there is: {listed(supported())}"]
+        )
+    options = {key: value for key, value in config.items() if key in written or key not in DBT_OPTIONS}
+    spec, problems = parse(
+        {key: value for key, value in options.items() if key in OPTIONS or key in written}, config.get("meta")
+    )
+    if spec is None:
+        raise AutoCdcError(name, problems)
+    companion = companion_identifier(identifier, adapter_type)
+
+    def rebuilt(of: str) -> str:
+        aside = names.with_suffix(of, names.REBUILT, engine.identifier_limit)
+        return str(beside(path={"identifier": aside}))
+
+    relations = Relations(
+        target=target,
+        companion=str(beside(path={"identifier": companion})),
+        identifier=identifier,
+        companion_identifier=companion,
+        rebuilt_target=rebuilt(identifier),
+        rebuilt_companion=rebuilt(companion),
+    )
+    return Model(name, spec, engine, relations, _without_semicolon(sql))
+
+
+def _without_semicolon(sql: str) -> str:
+    return re.sub(r"(\s*;)+\s*$", "", sql)
+
+
+def companion_identifier(identifier: str, adapter_type: str) -> str:
+    """Return the name of a target's companion."""
+    engine = engine_for(adapter_type)
+    limit = engine.identifier_limit if engine else 63
+    return names.with_suffix(identifier, names.COMPANION, limit)
+
+
+def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
+    *,
+    model: Model,
+    ask: Ask,
+    target_exists: bool,
+    companion_exists: bool,
+    target_is_view: bool = False,
+    full_refresh: bool = False,
+    contract_sql: str = "",
+) -> Plan:
+    """Observe through `ask`, which answers one query with its rows, and return the plan of the next run."""
+    existing = Existing(target_exists, companion_exists, target_is_view)
+    state = observe(model.name, model.spec, model.sql, model.relations, model.engine, existing, ask)
+    state = replace(state, full_refresh=full_refresh, contract_sql=contract_sql)
+    return auto_cdc.plan(model.name, model.spec, state, model.relations, model.engine)
+
+
+def run_plan(*, plan: Plan, send: Send) -> Outcome:
+    """Send the plan's statements through `send` and return the figures and warnings."""
+    return execute(plan, send)
+
+
+def sent(result: Mapping[str, Any]) -> Sent:
+    """Return what dbt's result of a statement says: its first row by column name, and how many rows it wrote.
+
+    Adapters give the number as the response's `rows_affected`, or as the only row of a table with column Count.
+    """
+    table = result["table"]
+    row = dict(zip(table.column_names, table.rows[0], strict=True)) if len(table.rows) else {}
+    written = row.get("Count", result["response"].rows_affected)
+    return Sent(row, int(written or 0))
+
+
+EXPORTS: dict[str, Callable[..., object]] = {
+    "open_model": open_model,
+    "companion_identifier": companion_identifier,
+    "make_plan": make_plan,
+    "run_plan": run_plan,
+    "sent": sent,
+}

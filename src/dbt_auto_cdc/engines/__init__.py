@@ -1,0 +1,25 @@
+"""Finds the engine of an adapter type: `engines/<adapter type>.py` with an `ENGINE`.
+
+Not here: facts about engines.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from dbt_auto_cdc.engines.base import Engine
+
+
+def supported() -> list[str]:
+    """Return the adapter types there is an engine for."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+
+
+def engine_for(adapter_type: str) -> Engine | None:
+    """Return the engine of an adapter type, or None if nobody wrote one."""
+    if adapter_type not in supported():
+        return None
+    engine = importlib.import_module(f"{__name__}.{adapter_type}").ENGINE
+    assert isinstance(engine, Engine)  # noqa: S101 - an engine file without an engine is our own mistake
+    return engine

@@ -1,0 +1,165 @@
+"""What every engine shares: plain SQL for each statement, and the facts a small file overrides.
+
+Not here: the peculiarities of one engine; each has a file of its own, found by adapter type.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+
+from dbt_auto_cdc.sql import Query, all_of, text
+
+INTEGERS = {"smallint": 16, "integer": 32, "bigint": 64}
+_DECIMAL = re.compile(r"^(?:decimal|numeric)\((\d+),\s*(\d+)\)$")
+_DIGITS = {8: 3, 16: 5, 32: 10, 64: 19, 128: 39}
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One engine: facts as fields, spelling as methods.
+
+    `locator` is the expression for a row's place in a table, stable within a transaction as long as the row is
+    not written.
+    """
+
+    name: str
+    locator: str
+    locator_type: str = "bigint"
+    identifier_limit: int = 63
+    comparable_structs: bool = False
+
+    # names and values
+
+    def quote(self, name: str) -> str:
+        """Return the identifier in quotes."""
+        return '"' + name.replace('"', '""') + '"'
+
+    def working(self, identifier: str) -> str:
+        """Return the name of a working table, which lives as long as the connection."""
+        return self.quote(identifier)
+
+    def as_text(self, expression: str) -> str:
+        """Return the expression as text, for a message."""
+        return f"cast({expression} as varchar)"
+
+    def null(self, type_name: str) -> str:
+        """Return a null of a type."""
+        return f"cast(null as {type_name})"
+
+    def composite(self, parts: dict[str, str]) -> str:
+        """Return a struct of named expressions that compares field by field."""
+        raise NotImplementedError
+
+    def differs(self, left: str, right: str) -> str:
+        """Return the condition that two values are not the same, where null is a value."""
+        return f"{left} is distinct from {right}"
+
+    def comparable(self, expression: str, type_name: str) -> str:
+        """Return the expression in a form that can be compared and grouped."""
+        del type_name
+        return expression
+
+    def descending(self, expression: str) -> str:
+        """Return an ORDER BY entry: greatest first, null last."""
+        return f"{expression} desc nulls last"
+
+    def minus(self, sequence: str, distance: float | timedelta) -> str:
+        """Return the sequence that lies `distance` below another."""
+        if isinstance(distance, timedelta):
+            return f"{sequence} - interval {text(f'{int(distance.total_seconds())} seconds')}"
+        return f"{sequence} - {distance}"
+
+    # types
+
+    def is_orderable(self, type_name: str) -> bool:
+        """Whether values of a type have an order that every part of the engine agrees on."""
+        raise NotImplementedError
+
+    def distance_of(self, type_name: str) -> str:
+        """Return what a distance between two values is: `number`, `interval` or "" where there is none."""
+        raise NotImplementedError
+
+    def widens(self, stored: str, incoming: str) -> bool:
+        """Whether every value of `stored` is the same value in `incoming`."""
+        narrow, wide = stored.lower(), incoming.lower()
+        if narrow == wide:
+            return True
+        integers = self.integers
+        if narrow in integers and wide in integers:
+            return integers[narrow] <= integers[wide]
+        if found := _DECIMAL.match(wide):
+            precision, scale = int(found[1]), int(found[2])
+            if narrow in integers:
+                return precision - scale >= _DIGITS[integers[narrow]]
+            if old := _DECIMAL.match(narrow):
+                return precision - scale >= int(old[1]) - int(old[2]) and scale >= int(old[2])
+        return False
+
+    @property
+    def integers(self) -> dict[str, int]:
+        """Signed integer types by their bits."""
+        return INTEGERS
+
+    # statements
+
+    def describe(self, query: str) -> str:
+        """Return the statement that tells a query's column names, behind a `=`, and types without reading it.
+
+        The sign keeps dbt from taking a column called `null` or `1` for a value.
+        """
+        raise NotImplementedError
+
+    def create_working(self, name: str, query: Query) -> str:
+        """Return the statement that fills a working table."""
+        return f"create temporary table {name} as\n{query.render()}"
+
+    def drop_working(self, names: list[str]) -> str:
+        """Return the statements that free working tables."""
+        return "\n".join(f"drop table if exists {name};" for name in names)
+
+    def create_table(self, relation: str, query: Query) -> str:
+        """Return the statement that makes a table of a query's rows."""
+        return f"create table {relation} as\n{query.render()}"
+
+    def insert(self, relation: str, columns: list[str], query: Query) -> str:
+        """Return the statement that adds a query's rows; `columns` are quoted and in the query's order."""
+        return f"insert into {relation} ({', '.join(columns)})\n{query.render()}"
+
+    def delete_located(self, relation: str, query: Query) -> str:
+        """Return the statement that removes the rows whose locators a query gives."""
+        return f"delete from {relation} where {self.locator} in (\n{query.render()}\n)"
+
+    def delete_matching(self, relation: str, keys: list[str], query: Query) -> str:
+        """Return the statement that removes the rows whose keys a query gives."""
+        on = all_of(f"tgt.{key} = gone.{key}" for key in keys)
+        return f"delete from {relation} as tgt where exists (\nselect 1 from (\n{query.render()}\n) as gone where {on}\n)"
+
+    def set_located(self, relation: str, column: str, query: Query) -> str:
+        """Return the statement that sets one column of the rows a query gives as (locator, value)."""
+        raise NotImplementedError
+
+    def add_column(self, relation: str, column: str, type_name: str) -> str:
+        """Return the statement that adds an empty column."""
+        return f"alter table {relation} add column {column} {type_name}"
+
+    def drop_column(self, relation: str, column: str) -> str:
+        """Return the statement that drops a column."""
+        return f"alter table {relation} drop column {column}"
+
+    def widen_column(self, relation: str, column: str, type_name: str) -> str:
+        """Return the statement that gives a column a wider type."""
+        return f"alter table {relation} alter column {column} type {type_name}"
+
+    def drop_table(self, relation: str) -> str:
+        """Return the statement that drops a table, if it is there."""
+        return f"drop table if exists {relation}"
+
+    def drop_view(self, relation: str) -> str:
+        """Return the statement that drops a view."""
+        return f"drop view {relation}"
+
+    def rename_table(self, relation: str, identifier: str) -> str:
+        """Return the statement that gives a table another name in its schema."""
+        return f"alter table {relation} rename to {self.quote(identifier)}"

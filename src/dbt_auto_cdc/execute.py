@@ -1,0 +1,88 @@
+"""Runs a plan through a function that sends one statement: skips, checks, counts.
+
+Not here: what the statements are; the same loop serves dbt, tests and benchmarks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.plan import Plan, Step
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What came back from one statement: the first row by column name, and the number of rows written."""
+
+    row: Mapping[str, object] = field(default_factory=dict)
+    count: int = 0
+
+
+Send = Callable[[str, str], Sent]
+
+# The figures of dbt's result line, in its order, with their words there.
+FIGURES = {
+    "num_upserted_rows": "upserted",
+    "num_deleted_rows": "deleted",
+    "num_read_rows": "read",
+    "num_late_rows": "late",
+    "num_duplicate_rows": "duplicate",
+    "num_tied_rows": "tied",
+}
+_ALWAYS_SHOWN = ("num_upserted_rows", "num_deleted_rows", "num_read_rows")
+
+
+@dataclass
+class Outcome:
+    """What a run did: measures so far, warnings, and seconds per statement."""
+
+    measures: dict[str, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """The figures of the run: rows of the visible target upserted and deleted, events read, late and so on."""
+        return {name: self.measures.get(name, 0) for name in FIGURES}
+
+    @property
+    def message(self) -> str:
+        """The figures as words for dbt's result line; what is zero and unusual is left out."""
+        shown = {name: n for name, n in self.figures.items() if n or name in _ALWAYS_SHOWN}
+        return "AUTO CDC " + ", ".join(f"{count} {FIGURES[name]}" for name, count in shown.items())
+
+
+def execute(plan: Plan, send: Send) -> Outcome:
+    """Send the plan's statements in order; raises `AutoCdcError` as soon as a rule is broken."""
+    outcome = Outcome(warnings=list(plan.warnings))
+    for step in plan.steps:
+        if step.only_if and not any(outcome.measures.get(name) for name in step.only_if):
+            continue
+        started = time.perf_counter()
+        sent = send(step.name, step.text)
+        outcome.seconds[step.name] = time.perf_counter() - started
+        if step.measures:
+            _judge(plan.model, step, sent.row, outcome)
+        if step.counts:
+            outcome.measures[step.counts] = outcome.measures.get(step.counts, 0) + sent.count
+    return outcome
+
+
+def _judge(model: str, step: Step, row: Mapping[str, object], outcome: Outcome) -> None:
+    measured = {name.lower(): value for name, value in row.items()}
+    for name, value in measured.items():
+        if not name.endswith("_example"):
+            outcome.measures[name] = outcome.measures.get(name, 0) + int(str(value or 0))
+    problems: list[str] = []
+    for rule in step.rules:
+        if outcome.measures.get(rule.measure):
+            values = {
+                "count": outcome.measures[rule.measure],
+                "example": measured.get(f"{rule.measure}_example"),
+            }
+            (outcome.warnings if rule.warns else problems).append(rule.text.format_map(values))
+    if problems:
+        raise AutoCdcError(model, problems)

@@ -1,0 +1,65 @@
+"""Every name the project reserves: hidden columns, companion and working tables.
+
+Not here: the names of configuration options (`spec`) and of public macros (`macros/`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+PREFIX = "__auto_cdc_"
+
+# The visible bounds, in Lakeflow's spelling.
+START_AT = "__START_AT"
+END_AT = "__END_AT"
+
+# Columns of the stage and of the companion.
+SEQUENCE = PREFIX + "sequence"
+KIND = PREFIX + "kind"
+RUN_START = PREFIX + "run_start"
+CONTROL = PREFIX + "control"
+
+# Columns of the working tables of one run.
+LOCATOR = PREFIX + "locator"
+HIDDEN = PREFIX + "hidden"
+RUN_END = PREFIX + "run_end"
+OLD_END = PREFIX + "old_end"
+PREVIOUS = PREFIX + "previous"
+CHANGED = PREFIX + "changed"
+OPENS = PREFIX + "opens"
+CLOSES = PREFIX + "closes"
+LAST = PREFIX + "last"
+NEXT = PREFIX + "next"
+STARTED = PREFIX + "started"
+SHOWS = PREFIX + "shows"
+WAS_IN = PREFIX + "was_in"
+HIDES = PREFIX + "hides"
+REPLACES = PREFIX + "replaces"
+SAME = PREFIX + "same"
+MOVED = PREFIX + "moved"
+FIRST = PREFIX + "first"
+
+COMPANION = "__auto_cdc"
+STAGE = COMPANION + "_stage"
+EVENTS = COMPANION + "_events"
+WINNERS = COMPANION + "_winners"
+TIMELINE = COMPANION + "_timeline"
+REBUILT = COMPANION + "_rebuilt"
+
+
+def with_suffix(identifier: str, suffix: str, limit: int) -> str:
+    """Return `identifier` + `suffix`, shortened to `limit` characters.
+
+    A shortened name keeps the suffix and carries eight digits of a digest of the whole identifier, so that two
+    long names with one beginning stay apart.
+    """
+    name = identifier + suffix
+    if len(name) <= limit:
+        return name
+    digest = hashlib.sha256(identifier.encode()).hexdigest()[:8]
+    return f"{identifier[: limit - len(suffix) - 9]}_{digest}{suffix}"
+
+
+def is_reserved(column: str) -> bool:
+    """Tell whether a column name begins with the reserved prefix, in any case."""
+    return column.lower().startswith(PREFIX)

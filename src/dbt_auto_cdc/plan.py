@@ -1,0 +1,69 @@
+"""A plan: the statements of one run as data, in order, with what is measured and refused between them.
+
+Not here: how a plan is made (`materializations`) or run (`macros/run`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Something that must not be: when `measure` of the measured row is above zero, the run stops (or warns).
+
+    `text` may use {count}, {example} and names of other measures of the row; `example` is read from the measured
+    column `<measure>_example`.
+    """
+
+    measure: str
+    text: str
+    warns: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement.
+
+    `only_if` names measures of earlier steps: unless one of them is above zero the statement is not sent. A step
+    that `measures` returns one row of named numbers, checked against its `rules`. `counts` names the figure that
+    the number of rows it wrote adds to.
+    """
+
+    name: str
+    sql: str
+    only_if: tuple[str, ...] = ()
+    measures: bool = False
+    rules: tuple[Rule, ...] = ()
+    counts: str = ""
+
+    @property
+    def text(self) -> str:
+        """The statement with its name as a comment above it."""
+        return f"-- auto_cdc: {self.name}\n{self.sql}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The statements of one run; `closing` ones follow the commit of the others and only free what was used.
+
+    `creates` says whether the target is made by this run, so that indexes and such are made once; `shape` is an
+    empty SELECT with the target's columns.
+    """
+
+    model: str
+    action: str
+    steps: tuple[Step, ...]
+    closing: tuple[Step, ...] = ()
+    creates: bool = False
+    shape: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def script(self) -> str:
+        """The whole plan as text, for a person to read."""
+        lines = [f"-- auto_cdc: model {self.model}: {self.action}"]
+        for step in (*self.steps, *self.closing):
+            condition = f"  (only if {' or '.join(step.only_if)})" if step.only_if else ""
+            lines.append(f"\n-- {step.name}{condition}\n{step.sql};")
+        return "\n".join(lines) + "\n"

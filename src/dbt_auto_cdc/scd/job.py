@@ -1,0 +1,93 @@
+"""What every step of a plan is written from: the specification, the columns, the relations and the engine.
+
+Not here: any step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dbt_auto_cdc import names
+from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.resolve import Layout, Output
+from dbt_auto_cdc.spec import AutoCdc
+from dbt_auto_cdc.sql import all_of
+from dbt_auto_cdc.state import Relations, State
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of one model, ready to be planned."""
+
+    model: str
+    spec: AutoCdc
+    layout: Layout
+    state: State
+    relations: Relations
+    engine: Engine
+    builds: bool
+
+    @property
+    def target(self) -> str:
+        """The target as SQL text."""
+        return self.relations.target
+
+    @property
+    def companion(self) -> str:
+        """The companion as SQL text."""
+        return self.relations.companion
+
+    @property
+    def keys(self) -> list[str]:
+        """The key columns, quoted."""
+        return [self.engine.quote(column.name) for column in self.layout.keys]
+
+    @property
+    def output(self) -> list[str]:
+        """The output columns, quoted, in the target's order."""
+        return self.quoted(self.layout.output)
+
+    @property
+    def start_at(self) -> str:
+        """The version's start, quoted."""
+        return self.engine.quote(names.START_AT)
+
+    @property
+    def end_at(self) -> str:
+        """The version's end, quoted."""
+        return self.engine.quote(names.END_AT)
+
+    @property
+    def truncates(self) -> bool:
+        """Whether a truncate is or was ever possible, so that its sequence must be looked at."""
+        control = self.state.control
+        recorded = not self.builds and control is not None and control.truncates
+        return self.spec.apply_as_truncates is not None or recorded
+
+    def quoted(self, columns: Iterable[Output]) -> list[str]:
+        """Return the columns' names, quoted."""
+        return [self.engine.quote(column.name) for column in columns]
+
+    def working(self, suffix: str) -> str:
+        """Return the name of a working table of this run."""
+        return self.engine.working(
+            names.with_suffix(self.relations.identifier, suffix, self.engine.identifier_limit)
+        )
+
+    def same_key(self, left: str, right: str) -> str:
+        """Return the condition that two relations' rows have one key; keys are never null."""
+        return all_of(f"{left}.{key} = {right}.{key}" for key in self.keys)
+
+    def key_text(self, alias: str) -> str:
+        """Return an expression that shows a key in a message: `id=1, region=north`."""
+        shown = [
+            f"'{column.name.replace(chr(39), chr(39) * 2)}=' || coalesce({self.engine.as_text(f'{alias}.{key}')}, 'null')"
+            for column, key in zip(self.layout.keys, self.keys, strict=True)
+        ]
+        return " || ', ' || ".join(shown)
+
+
+def of(alias: str, columns: Iterable[str]) -> list[str]:
+    """Return the columns of a relation in a query: `tgt.id`, `tgt.name`."""
+    return [f"{alias}.{column}" for column in columns]

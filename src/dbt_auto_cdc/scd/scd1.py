@@ -1,0 +1,185 @@
+"""SCD type 1: the greatest event of a key decides its row; its sequence is kept in the companion.
+
+Not here: staging and checking events (`changes`), creating tables (`materializations`).
+"""
+
+from __future__ import annotations
+
+from dbt_auto_cdc import names
+from dbt_auto_cdc.plan import Step
+from dbt_auto_cdc.scd import changes
+from dbt_auto_cdc.scd.job import Job, of
+from dbt_auto_cdc.sql import Query, comma
+
+_TRUNCATION = "truncation"
+
+
+def _with_truncation(job: Job) -> Query:
+    """Start a query with one row: the greatest truncate's sequence so far, this run's included, or null."""
+    if not job.truncates:
+        return Query()
+    remembered = (
+        ""
+        if job.builds
+        else (f"\nunion all\nselect {names.SEQUENCE} from {job.companion} where {names.KIND} = 'truncate'")
+    )
+    sequences = (
+        f"select {names.SEQUENCE} from {job.working(names.STAGE)} where {names.KIND} = 'truncate'{remembered}"
+    )
+    return Query().then(
+        _TRUNCATION, f"select max({names.SEQUENCE}) as sequence from (\n{sequences}\n) as truncates"
+    )
+
+
+def events(job: Job) -> Step:
+    """Keep events above what their key has, and not below the latest truncate.
+
+    Out: the stage's columns and the locator of the key's row in the companion, null where there is none.
+    """
+    columns = of("stg", [*job.output, *changes.EVENT])
+    joins, live = f"from {job.working(names.STAGE)} as stg", [f"stg.{names.KIND} <> 'truncate'"]
+    if job.builds:
+        columns.append(f"null as {names.HIDDEN}")
+    else:
+        columns.append(f"cmp.{job.engine.locator} as {names.HIDDEN}")
+        joins += f"\nleft join {job.companion} as cmp on {job.same_key('stg', 'cmp')}"
+        live.append(f"(cmp.{names.SEQUENCE} is null or stg.{names.SEQUENCE} > cmp.{names.SEQUENCE})")
+    if job.truncates:
+        joins += f"\ncross join {_TRUNCATION}"
+        live.append(f"({_TRUNCATION}.sequence is null or stg.{names.SEQUENCE} >= {_TRUNCATION}.sequence)")
+    query = _with_truncation(job).then(
+        "new",
+        f"select\n    {comma(columns)}\n{joins}\n"
+        f"where stg.{names.SEQUENCE} is null or ({' and '.join(live)})",
+    )
+    return changes.events(job, query)
+
+
+def check(job: Job) -> Step:
+    """Measure and refuse; late is an event below its key's sequence, known or not."""
+    late = "0"
+    if not job.builds:
+        late = (
+            f"select count(*) from {job.working(names.STAGE)} as stg join {job.companion} as cmp"
+            f" on {job.same_key('stg', 'cmp')} and stg.{names.SEQUENCE} < cmp.{names.SEQUENCE}"
+            f" where stg.{names.KIND} <> 'truncate'"
+        )
+    return changes.check(job, late)
+
+
+def winners(job: Job) -> Step:
+    """Keep each key's greatest event. Out: one row per touched key."""
+    columns = [*job.output, *changes.EVENT, names.HIDDEN]
+    query = Query().then(
+        "winners",
+        f"select\n    {comma(columns)}\nfrom (\n"
+        f"    select evt.*, row_number() over (partition by {', '.join(job.keys)}"
+        f" order by {names.SEQUENCE} desc) as place\n"
+        f"    from {job.working(names.EVENTS)} as evt\n) as ranked\nwhere place = 1",
+    )
+    return Step(
+        "choose each key's greatest event",
+        job.engine.create_working(job.working(names.WINNERS), query),
+        only_if=(changes.NEW, changes.TRUNCATED),
+    )
+
+
+def rows(job: Job) -> Query:
+    """Return the rows to be written to the target."""
+    return Query().then(
+        "rows",
+        f"select {', '.join(job.output)} from {job.working(names.WINNERS)} where {names.KIND} = 'upsert'",
+    )
+
+
+def remembered(job: Job) -> Query:
+    """Return the companion's rows for the touched keys."""
+    return Query().then(
+        "remembered",
+        f"select {', '.join([*job.keys, *changes.EVENT])} from {job.working(names.WINNERS)}",
+    )
+
+
+def truncation(job: Job) -> Query:
+    """Return the companion's row for the latest truncate; no row if there was none."""
+    nulls = [
+        f"{job.engine.null(column.type)} as {job.engine.quote(column.name)}" for column in job.layout.keys
+    ]
+    return _with_truncation(job).then(
+        "latest",
+        f"select {', '.join([*nulls, f'sequence as {names.SEQUENCE}'])}, 'truncate' as {names.KIND}"
+        f" from {_TRUNCATION} where sequence is not null",
+    )
+
+
+def apply(job: Job) -> tuple[Step, ...]:
+    """Write the winners: whole rows by DELETE and INSERT, nothing else is touched."""
+    won = job.working(names.WINNERS)
+    new = (changes.NEW,)
+
+    def keys_of(kind: str) -> Query:
+        return Query().then("keys", f"select {', '.join(job.keys)} from {won} where {names.KIND} = '{kind}'")
+
+    known = Query().then("known", f"select {names.HIDDEN} from {won} where {names.HIDDEN} is not null")
+    engine, target, companion = job.engine, job.target, job.companion
+    return (
+        *(_truncate(job) if job.truncates else ()),
+        Step(
+            "delete the rows of deleted keys",
+            engine.delete_matching(target, job.keys, keys_of("delete")),
+            only_if=new,
+            counts="num_deleted_rows",
+        ),
+        Step(
+            "delete the rows that are replaced",
+            engine.delete_matching(target, job.keys, keys_of("upsert")),
+            new,
+        ),
+        Step(
+            "insert the rows", engine.insert(target, job.output, rows(job)), new, counts="num_upserted_rows"
+        ),
+        Step("forget what the keys had", engine.delete_located(companion, known), new),
+        Step(
+            "remember the keys' sequences",
+            engine.insert(companion, [*job.keys, *changes.EVENT], remembered(job)),
+            new,
+        ),
+    )
+
+
+def _truncate(job: Job) -> tuple[Step, ...]:
+    """Remove what lies below the latest truncate, rows written by hand included, unless this run writes it anew."""
+    engine, truncated = job.engine, (changes.TRUNCATED,)
+    gone = _with_truncation(job).then(
+        "gone",
+        f"""
+select tgt.{engine.locator}
+from {job.target} as tgt
+where not exists (
+    select 1 from {job.companion} as cmp cross join {_TRUNCATION}
+    where {job.same_key("cmp", "tgt")} and cmp.{names.SEQUENCE} >= {_TRUNCATION}.sequence
+)
+and not exists (
+    select 1 from {job.working(names.WINNERS)} as won
+    where {job.same_key("won", "tgt")} and won.{names.KIND} = 'upsert'
+)""",
+    )
+    below = _with_truncation(job).then(
+        "below",
+        f"select cmp.{engine.locator} from {job.companion} as cmp cross join {_TRUNCATION}\n"
+        f"where cmp.{names.KIND} = 'truncate' or cmp.{names.SEQUENCE} < {_TRUNCATION}.sequence",
+    )
+    return (
+        Step(
+            "remove the truncated rows",
+            engine.delete_located(job.target, gone),
+            truncated,
+            counts="num_deleted_rows",
+        ),
+        Step("forget what was truncated", engine.delete_located(job.companion, below), truncated),
+        Step(
+            "remember the truncate",
+            engine.insert(job.companion, [*job.keys, *changes.EVENT], truncation(job)),
+            truncated,
+        ),
+    )

@@ -1,0 +1,290 @@
+"""The options of `auto_cdc` as one typed, frozen value: the single source of the README's table.
+
+Not here: anything that needs the columns of a relation; `resolve` does that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from datetime import timedelta
+from typing import Any
+
+from dbt_auto_cdc.errors import did_you_mean, nearest
+
+SCD1 = "1"
+SCD2 = "2"
+SCD_TYPES = (SCD1, SCD2)
+TIE_POLICIES = ("fail", "warn", "allow")
+SCHEMA_CHANGES = ("append_new_columns", "fail", "ignore", "sync_all_columns")
+
+
+class Problem(ValueError):
+    """What is wrong with the value of one option, and what to write instead."""
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise Problem(f"is {value!r}; write a column name or a SQL expression as text")
+    return value.strip()
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise Problem(f"is the text {value!r}; write a list: ['{value}']")
+    if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) and name for name in value):
+        raise Problem(f"is {value!r}; write a list of column names: ['id']")
+    if not value:
+        raise Problem(
+            "is an empty list; leave the option out, or name the columns to leave out in the except form"
+        )
+    folded = [name.lower() for name in value]
+    repeated = sorted({name for name in folded if folded.count(name) > 1})
+    if repeated:
+        raise Problem(f"names {', '.join(repeated)} more than once; write each column once")
+    return tuple(value)
+
+
+_STRUCT = re.compile(r"^\s*struct\s*\((?P<parts>.*)\)\s*$", re.IGNORECASE | re.DOTALL)
+_PART = re.compile(r'\s*("(?:[^"]|"")+"|`[^`]+`|[^",`()\s]+)\s*(?:,|$)')
+
+
+def _sequence(value: object) -> tuple[str, ...]:
+    """Return one entry for a column or expression, several for a composite sequence."""
+    if isinstance(value, str):
+        struct = _STRUCT.match(value)
+        if struct is None:
+            return (_text(value),)
+        parts = _PART.findall(struct["parts"])
+        if "".join(_PART.split(struct["parts"])[::2]).strip():
+            raise Problem(
+                f"is {value!r}; name plain columns inside struct(...), or compute them in the model"
+            )
+        return _names(parts)
+    return _names(value)
+
+
+def _scd_type(value: object) -> str:
+    if isinstance(value, bool) or str(value).lower() not in SCD_TYPES:
+        raise Problem(f"is {value!r}; write 1 or 2")
+    return str(value)
+
+
+def _one_of(*allowed: str) -> Callable[[object], str]:
+    def parse(value: object) -> str:
+        if value not in allowed:
+            near = nearest(str(value), allowed)
+            raise Problem(f"is {value!r}; write {near or ' or '.join(allowed)}")
+        return str(value)
+
+    return parse
+
+
+_INTERVAL = re.compile(r"^\s*(\d+)\s*(second|minute|hour|day|week)s?\s*$", re.IGNORECASE)
+
+
+def _retention(value: object) -> int | float | timedelta:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+        return value
+    interval = _INTERVAL.match(value) if isinstance(value, str) else None
+    if interval is None:
+        raise Problem(
+            f"is {value!r}; write a number for a numeric sequence or, for a date or timestamp, '2 days'"
+        )
+    return timedelta(**{interval[2].lower() + "s": int(interval[1])})
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Problem(f"is {value!r}; write true or false")
+    return value
+
+
+def option(parse: Callable[[object], Any], values: str, doc: str, default: Any = MISSING) -> Any:
+    """Declare an option: how it is parsed, what may be written, and its sentence for the README."""
+    metadata = {"parse": parse, "values": values, "doc": doc}
+    return field(metadata=metadata) if default is MISSING else field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoCdc:
+    """One `auto_cdc` model as the user wrote it, parsed; names are not yet matched with columns."""
+
+    keys: tuple[str, ...] = option(_names, "list of columns", "The columns that identify a row.")
+    sequence_by: tuple[str, ...] = option(
+        _sequence,
+        "column, SQL expression, or list of columns",
+        "The logical order of a key's events. A list compares column by column and is stored as a struct.",
+    )
+    apply_as_deletes: str | None = option(
+        _text, "SQL condition", "Events for which it is true delete their key.", default=None
+    )
+    apply_as_truncates: str | None = option(
+        _text,
+        "SQL condition",
+        "Events for which it is true remove everything with a lower sequence (SCD type 1 only).",
+        default=None,
+    )
+    column_list: tuple[str, ...] | None = option(
+        _names, "list of columns", "The columns to keep; the default is all.", default=None
+    )
+    except_column_list: tuple[str, ...] | None = option(
+        _names, "list of columns", "The columns to leave out of the target.", default=None
+    )
+    stored_as_scd_type: str = option(
+        _scd_type, "`1` or `2`", "`1` keeps the latest row of a key, `2` its history.", default=SCD1
+    )
+    track_history_column_list: tuple[str, ...] | None = option(
+        _names,
+        "list of columns",
+        "A new version opens only when one of these changes (SCD type 2); the default is all.",
+        default=None,
+    )
+    track_history_except_column_list: tuple[str, ...] | None = option(
+        _names,
+        "list of columns",
+        "Changes of these alone open no new version (SCD type 2).",
+        default=None,
+    )
+    sequence_ties: str = option(
+        _one_of(*TIE_POLICIES),
+        "`fail`, `warn` or `allow`",
+        "What to do when one run brings two different events of a key at one sequence.",
+        default="fail",
+    )
+    tombstone_retention: int | float | timedelta | None = option(
+        _retention,
+        "number, or text like `2 days`",
+        "How far behind the greatest sequence a delete is remembered; the default is for ever.",
+        default=None,
+    )
+    on_schema_change: str = option(
+        _one_of(*SCHEMA_CHANGES),
+        "`append_new_columns`, `fail`, `ignore` or `sync_all_columns`",
+        "What to do when the model's columns differ from the target's.",
+        default="append_new_columns",
+    )
+    full_refresh: bool | None = option(
+        _flag, "`true` or `false`", "`false` protects the target from `--full-refresh`.", default=None
+    )
+
+    @property
+    def scd2(self) -> bool:
+        """Whether history is kept."""
+        return self.stored_as_scd_type == SCD2
+
+    @property
+    def track_history(self) -> tuple[str, ...]:
+        """The tracking option as written, in a form that can be compared between runs."""
+        if self.track_history_column_list is not None:
+            return ("on", *sorted(name.lower() for name in self.track_history_column_list))
+        if self.track_history_except_column_list is not None:
+            return ("except", *sorted(name.lower() for name in self.track_history_except_column_list))
+        return ("all",)
+
+
+OPTIONS: dict[str, Any] = {item.name: item for item in fields(AutoCdc)}
+REQUIRED = tuple(name for name, item in OPTIONS.items() if item.default is MISSING)
+
+# Options that dbt has too, and fills in where the user wrote nothing.
+DBT_OPTIONS = frozenset({"on_schema_change", "full_refresh", "unique_key"})
+
+# Options other tools use for the same thing.
+_OTHER_WORDS = {
+    "unique_key": "keys",
+    "primary_key": "keys",
+    "updated_at": "sequence_by",
+    "merge_exclude_columns": "except_column_list",
+    "check_cols": "track_history_column_list",
+    "invalidate_hard_deletes": "apply_as_deletes",
+    "hard_deletes": "apply_as_deletes",
+}
+_EXCLUSIVE = (
+    ("column_list", "except_column_list"),
+    ("track_history_column_list", "track_history_except_column_list"),
+)
+
+
+def parse(
+    config: Mapping[str, object],
+    meta: Mapping[str, object] | None = None,
+    known: frozenset[str] = frozenset(),
+) -> tuple[AutoCdc | None, list[str]]:
+    """Return the parsed options and every problem found.
+
+    `config` holds the options set on the model at any level, `meta` the model's meta, whose flat names count as
+    options too; `known` are further option names that dbt or the adapter understands. The options are None when
+    there are problems. None values count as not set.
+    """
+    problems: list[str] = []
+    written = _merged(config, meta or {}, problems)
+    problems += _unknown(config, known)
+    values: dict[str, Any] = {}
+    for name, value in written.items():
+        try:
+            values[name] = OPTIONS[name].metadata["parse"](value)
+        except Problem as problem:
+            problems.append(f"{name} {problem}")
+    problems += [
+        f"{name} is missing; {'list the columns that identify a row' if name == 'keys' else 'name the column that orders the events'}"
+        for name in REQUIRED
+        if name not in written
+    ]
+    problems += _conflicts(values)
+    if problems:
+        return None, problems
+    return AutoCdc(**values), []
+
+
+def _merged(
+    config: Mapping[str, object], meta: Mapping[str, object], problems: list[str]
+) -> dict[str, object]:
+    written: dict[str, object] = {}
+    for name in OPTIONS:
+        top, flat = config.get(name), meta.get(name)
+        if top is not None and flat is not None and top != flat:
+            problems.append(f"{name} is {top!r} in config and {flat!r} in meta; write it in one place")
+        value = top if top is not None else flat
+        if value is not None:
+            written[name] = value
+    return written
+
+
+def _unknown(config: Mapping[str, object], known: frozenset[str]) -> list[str]:
+    problems = []
+    for name, value in config.items():
+        if name in OPTIONS or value is None:
+            continue
+        if name in _OTHER_WORDS:
+            problems.append(f"{name} is not an option of auto_cdc; write {_OTHER_WORDS[name]}")
+        elif name not in known and (near := nearest(name, OPTIONS)):
+            problems.append(f"unknown option {name}; did you mean {near}?")
+    return problems
+
+
+def _conflicts(values: Mapping[str, Any]) -> list[str]:
+    problems = [
+        f"{first} and {second} are both set; write one of them"
+        for first, second in _EXCLUSIVE
+        if first in values and second in values
+    ]
+    scd_type = values.get("stored_as_scd_type", SCD1)
+    if scd_type != SCD2:
+        problems += [
+            f"{name} needs history; set stored_as_scd_type to 2 or leave {name} out"
+            for name in _EXCLUSIVE[1]
+            if name in values
+        ]
+    if scd_type == SCD2 and "apply_as_truncates" in values:
+        problems.append(
+            "apply_as_truncates works with SCD type 1 only; leave it out, or turn truncates into one delete per key"
+        )
+    return problems
+
+
+def unknown_name(option_name: str, name: str, candidates: list[str]) -> str:
+    """Return the problem of a column name in an option that matches no column."""
+    if "." in name and nearest(name.rsplit(".", 1)[1], candidates):
+        return f"{option_name} names {name}; write the column without its table: {name.rsplit('.', 1)[1]}"
+    return f"{option_name} names {name}, which is not a column of the model; {did_you_mean(name, candidates)}"

@@ -1,0 +1,58 @@
+"""Text helpers and the query value: SQL as ordered, named SELECTs.
+
+Not here: anything an engine spells in its own way; that is `engines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+INDENT = "    "
+
+
+@dataclass(frozen=True)
+class Query:
+    """Named SELECT steps, rendered as one statement: all but the last become CTEs.
+
+    A step's name says which rows it holds; a step may read the steps before it by name.
+    """
+
+    steps: tuple[tuple[str, str], ...] = ()
+
+    def then(self, name: str, select: str) -> Query:
+        """Return the query with one more step."""
+        return Query((*self.steps, (name, select.strip())))
+
+    def render(self) -> str:
+        """Return the SQL text, without a closing semicolon."""
+        *ctes, (_, last) = self.steps
+        if not ctes:
+            return last
+        rendered = ",\n".join(f"{name} as (\n{indented(select)}\n)" for name, select in ctes)
+        return f"with {rendered}\n{last}"
+
+
+def indented(text: str) -> str:
+    """Return the text one level deeper."""
+    return "\n".join(INDENT + line if line else line for line in text.splitlines())
+
+
+def comma(parts: Iterable[str]) -> str:
+    """Join select-list entries, one a line."""
+    return f",\n{INDENT}".join(parts)
+
+
+def all_of(conditions: Iterable[str]) -> str:
+    """Join conditions with AND; true if there are none."""
+    return " and ".join(conditions) or "true"
+
+
+def any_of(conditions: Iterable[str]) -> str:
+    """Join conditions with OR; false if there are none."""
+    return " or ".join(conditions) or "false"
+
+
+def text(value: str) -> str:
+    """Return a SQL text literal."""
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,87 @@
+"""What was observed before a run: columns of the feed, of the target and of its companion, and the control record.
+
+Not here: how it is observed (macros) or what follows from it (`materializations`).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a relation: its name as stored and its type in the engine's words."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Control:
+    """What the last run recorded about the definition the target was built with.
+
+    `keys` in lower case and sorted, because neither case nor order matters; `track_history` is the option as
+    written; `truncates` stays true once truncates were ever applied.
+    """
+
+    scd_type: str
+    keys: tuple[str, ...]
+    key_types: tuple[str, ...]
+    sequence_type: str
+    track_history: tuple[str, ...]
+    truncates: bool = False
+    format: int = FORMAT_VERSION
+
+    def to_json(self) -> str:
+        """Return the record as one line of JSON, as it is kept in the companion."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Control:
+        """Read a record; raises ValueError when it was written by a newer release or is damaged."""
+        record = json.loads(text)
+        if not isinstance(record, dict) or record.get("format", 0) > FORMAT_VERSION:
+            raise ValueError("written by a newer release")
+        for name in ("keys", "key_types", "track_history"):
+            record[name] = tuple(record[name])
+        try:
+            return cls(**record)
+        except TypeError as exc:
+            raise ValueError(str(exc)) from exc
+
+
+@dataclass(frozen=True)
+class Relations:
+    """The relations of one model as SQL text, and the bare names that renaming needs.
+
+    The rebuilt ones stand beside the target while it is built anew.
+    """
+
+    target: str
+    companion: str
+    identifier: str
+    companion_identifier: str
+    rebuilt_target: str
+    rebuilt_companion: str
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything a plan may depend on besides the specification.
+
+    `target` and `companion` are None where there is no such relation; `contract_sql` holds the columns and
+    constraints of an enforced contract, else nothing.
+    """
+
+    model_sql: str
+    feed: tuple[Column, ...]
+    sequence_type: str
+    target: tuple[Column, ...] | None = None
+    companion: tuple[Column, ...] | None = None
+    control: Control | None = None
+    target_is_view: bool = False
+    full_refresh: bool = False
+    contract_sql: str = ""

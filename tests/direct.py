@@ -1,0 +1,83 @@
+"""Runs `auto_cdc` plans straight on a DuckDB connection: no dbt, the same planner and the same loop.
+
+Not here: dbt projects (`dbt_project`) and expected tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import duckdb
+
+from dbt_auto_cdc import bridge
+from dbt_auto_cdc.execute import Outcome, Sent
+from dbt_auto_cdc.plan import Plan
+
+
+@dataclass
+class Direct:
+    """One target in one database, run after run."""
+
+    connection: duckdb.DuckDBPyConnection
+    name: str = "target"
+    statements: int = 0
+
+    def plan(
+        self, config: Mapping[str, object], *, sql: str = "select * from feed", full_refresh: bool = False
+    ) -> Plan:
+        """Return the plan of the next run."""
+        given = {key: value for key, value in config.items() if value is not None}
+        model = bridge.open_model(
+            name=self.name,
+            adapter_type="duckdb",
+            config=given,
+            written=given,
+            identifier=self.name,
+            target=f'"{self.name}"',
+            sql=sql,
+            beside=lambda path: f'"{path["identifier"]}"',
+        )
+        kinds = dict(
+            self.connection.execute("select table_name, table_type from information_schema.tables").fetchall()
+        )
+        return bridge.make_plan(
+            model=model,
+            ask=lambda query: self.connection.execute(query).fetchall(),
+            target_exists=self.name in kinds,
+            target_is_view=kinds.get(self.name) == "VIEW",
+            companion_exists=model.relations.companion.strip('"') in kinds,
+            full_refresh=full_refresh,
+        )
+
+    def run(
+        self, config: Mapping[str, object], *, sql: str = "select * from feed", full_refresh: bool = False
+    ) -> Outcome:
+        """Plan and run in one transaction; a refused run is rolled back and raises."""
+        plan = self.plan(config, sql=sql, full_refresh=full_refresh)
+        self.connection.execute("begin")
+        try:
+            outcome = bridge.run_plan(plan=plan, send=self._send)
+        except BaseException:
+            self.connection.execute("rollback")
+            raise
+        self.connection.execute("commit")
+        for step in plan.closing:
+            self.connection.execute(step.text)
+        return outcome
+
+    def _send(self, name: str, sql: str) -> Sent:
+        del name
+        self.statements += 1
+        cursor = self.connection.execute(sql)
+        columns = [column[0] for column in cursor.description or ()]
+        rows = cursor.fetchall()
+        if columns == ["Count"]:
+            return Sent(count=int(rows[0][0]))
+        return Sent(row=dict(zip(columns, rows[0], strict=True)) if rows else {})
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return the target's rows."""
+        cursor = self.connection.execute(f'select * from "{self.name}"')
+        columns = [column[0] for column in cursor.description or ()]
+        return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]

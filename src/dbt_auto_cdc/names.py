@@ -22,6 +22,8 @@ CONTROL = PREFIX + "control"
 # Columns of the working tables of one run.
 LOCATOR = PREFIX + "locator"
 HIDDEN = PREFIX + "hidden"
+IS_NEW = PREFIX + "is_new"
+IS_LATE = PREFIX + "is_late"
 RUN_END = PREFIX + "run_end"
 OLD_END = PREFIX + "old_end"
 PREVIOUS = PREFIX + "previous"

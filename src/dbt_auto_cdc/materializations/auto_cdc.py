@@ -122,7 +122,8 @@ def _refuse_drift(job: Job, definition: Control) -> None:
 def _read(job: Job) -> tuple[Step, ...]:
     """Bring the feed into new events, one per key and sequence."""
     mode = scd2 if job.spec.scd2 else scd1
-    return (changes.stage(job), mode.events(job), mode.check(job), changes.distinct(job))
+    kept = () if job.reads_all else (mode.events(job),)
+    return (mode.stage(job), *kept, mode.check(job), changes.distinct(job))
 
 
 def _apply(job: Job) -> tuple[Step, ...]:

@@ -5,6 +5,8 @@ Not here: what the events do to the target; `scd1` and `scd2` do that.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.plan import Rule, Step
@@ -21,35 +23,53 @@ REPEATED = "num_repeated_events"
 TRUNCATED = "num_new_truncates"
 
 
-def stage(job: Job) -> Step:
+@dataclass(frozen=True)
+class Known:
+    """How a mode tells known events while staging, where one narrow join does it.
+
+    `join` follows the evaluated feed, called src; `is_new` says whether an event has to be applied and `is_late`
+    whether it lies below its key's greatest sequence.
+    """
+
+    join: str
+    is_new: str
+    is_late: str
+
+
+def stage(job: Job, known: Known | None = None) -> Step:
     """Evaluate the user's SQL, once.
 
     In: the model's rows. Out: one row per row of the model, with the output columns in the target's types, the
-    sequence and the kind. No row is dropped.
+    sequence and the kind. No row is dropped; where known events are told here, they keep no values but their keys,
+    so that a feed that is read again costs a narrow table.
     """
-    source = indented(job.state.model_sql)
     sequence = sequence_expression(job.spec, job.layout.sequence, job.engine)
-    query = Query().then(
-        "stage",
-        f"select\n    {comma([*_values(job), f'{sequence} as {names.SEQUENCE}', f'{_kind(job)} as {names.KIND}'])}\n"
-        f"from (\n{source}\n) as src",
-    )
+    columns = [f"{value} as {name}" for name, value in zip(job.output, _values(job), strict=True)]
+    columns += [f"{sequence} as {names.SEQUENCE}", f"{_kind(job)} as {names.KIND}"]
+    source = f"from (\n{indented(job.state.model_sql)}\n) as src"
+    query = Query().then("evaluated", f"select\n    {comma(columns)}\n{source}")
+    if known:
+        marks = f"{known.is_new} as {names.IS_NEW}, {known.is_late} as {names.IS_LATE}"
+        kept = [
+            name if name in job.keys else f"case when {names.IS_NEW} then {name} end as {name}" for name in job.output
+        ]
+        query = query.then("told", f"select src.*, {marks}\nfrom evaluated as src\n{known.join}").then(
+            "stage", f"select\n    {comma([*kept, *EVENT, names.IS_NEW, names.IS_LATE])}\nfrom told"
+        )
     return Step("stage the model's rows", job.engine.create_working(job.working(names.STAGE), query))
 
 
 def _values(job: Job) -> list[str]:
+    """Return each output column's expression over the feed."""
     types = {column.name: column.type for column in job.state.feed}
     return [_value(job, column, types) for column in job.layout.output]
 
 
 def _value(job: Job, column: Output, types: dict[str, str]) -> str:
-    quoted = job.engine.quote(column.name)
     if column.source is None:
-        return f"{job.engine.null(column.type)} as {quoted}"
+        return job.engine.null(column.type)
     source = f"src.{job.engine.quote(column.source)}"
-    if types[column.source] == column.type:
-        return f"{source} as {quoted}"
-    return f"cast({source} as {column.type}) as {quoted}"
+    return source if types[column.source] == column.type else f"cast({source} as {column.type})"
 
 
 def sequence_expression(spec: AutoCdc, parts: tuple[str, ...], engine: Engine) -> str:
@@ -84,7 +104,7 @@ def events(job: Job, query: Query) -> Step:
     In: a query that gives the stage's rows that are not known. Out: the same grain; rows without key or sequence
     are kept, so that the check can refuse them.
     """
-    return Step("keep the events that are new", job.engine.create_working(job.working(names.EVENTS), query))
+    return Step("keep the events that are new", job.engine.create_working(job.events, query))
 
 
 def check(job: Job, late: str) -> Step:
@@ -92,7 +112,7 @@ def check(job: Job, late: str) -> Step:
 
     In: stage and events; `late` is a SELECT of one number. Out: one row of measures.
     """
-    stg, new = job.working(names.STAGE), job.working(names.EVENTS)
+    stg, new = job.working(names.STAGE), job.events
     nulls = [f"count(case when evt.{names.SEQUENCE} is null then 1 end) as null_sequence"]
     nulls.append(
         f"min(case when evt.{names.SEQUENCE} is null then {job.key_text('evt')} end) as null_sequence_example"
@@ -219,7 +239,7 @@ def distinct(job: Job) -> Step:
     Copies are equal unless ties are let through; then a delete comes before an upsert, and of two upserts the
     greater by the output columns in their order, null lowest.
     """
-    new = job.working(names.EVENTS)
+    new = job.events
     order = [f"evt.{names.KIND}"]
     if job.spec.sequence_ties != "fail":
         order += [

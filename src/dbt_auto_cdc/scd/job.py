@@ -65,6 +65,16 @@ class Job:
         recorded = not self.builds and control is not None and control.truncates
         return self.spec.apply_as_truncates is not None or recorded
 
+    @property
+    def reads_all(self) -> bool:
+        """Whether every staged row is a new event, so that the stage itself holds the events."""
+        return self.builds and not self.truncates
+
+    @property
+    def events(self) -> str:
+        """The working table of the new events."""
+        return self.working(names.STAGE if self.reads_all else names.EVENTS)
+
     def quoted(self, columns: Iterable[Output]) -> list[str]:
         """Return the columns' names, quoted."""
         return [self.engine.quote(column.name) for column in columns]

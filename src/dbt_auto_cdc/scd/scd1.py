@@ -31,26 +31,36 @@ def _with_truncation(job: Job) -> Query:
     )
 
 
-def events(job: Job) -> Step:
-    """Keep events above what their key has, and not below the latest truncate.
-
-    Out: the stage's columns and the locator of the key's row in the companion, null where there is none.
-    """
-    columns = of("stg", [*job.output, *changes.EVENT])
-    joins, live = f"from {job.working(names.STAGE)} as stg", [f"stg.{names.KIND} <> 'truncate'"]
+def stage(job: Job) -> Step:
+    """Evaluate the user's SQL; an event at or below its key's sequence in the companion is known, or too late."""
     if job.builds:
-        columns.append(f"null as {names.HIDDEN}")
-    else:
-        columns.append(f"cmp.{job.engine.locator} as {names.HIDDEN}")
-        joins += f"\nleft join {job.companion} as cmp on {job.same_key('stg', 'cmp')}"
-        live.append(f"(cmp.{names.SEQUENCE} is null or stg.{names.SEQUENCE} > cmp.{names.SEQUENCE})")
+        return changes.stage(job)
+    stored, sequence = f"cmp.{names.SEQUENCE}", f"src.{names.SEQUENCE}"
+    return changes.stage(
+        job,
+        changes.Known(
+            join=f"left join {job.companion} as cmp on {job.same_key('src', 'cmp')}",
+            is_new=f"({stored} is null or {sequence} is null or {sequence} > {stored})",
+            is_late=f"coalesce({sequence} < {stored}, false)",
+        ),
+    )
+
+
+def events(job: Job) -> Step:
+    """Keep events above what their key has, and not below the latest truncate; no truncates.
+
+    Out: the stage's columns.
+    """
+    columns = comma(of("stg", [*job.output, *changes.EVENT]))
+    source, live = f"from {job.working(names.STAGE)} as stg", [f"stg.{names.KIND} <> 'truncate'"]
     if job.truncates:
-        joins += f"\ncross join {_TRUNCATION}"
+        source += f"\ncross join {_TRUNCATION}"
         live.append(f"({_TRUNCATION}.sequence is null or stg.{names.SEQUENCE} >= {_TRUNCATION}.sequence)")
+    new = "true" if job.builds else f"stg.{names.IS_NEW}"
     query = _with_truncation(job).then(
         "new",
-        f"select\n    {comma(columns)}\n{joins}\n"
-        f"where stg.{names.SEQUENCE} is null or ({' and '.join(live)})",
+        f"select\n    {columns}\n{source}\n"
+        f"where {new} and (stg.{names.SEQUENCE} is null or ({' and '.join(live)}))",
     )
     return changes.events(job, query)
 
@@ -60,22 +70,21 @@ def check(job: Job) -> Step:
     late = "0"
     if not job.builds:
         late = (
-            f"select count(*) from {job.working(names.STAGE)} as stg join {job.companion} as cmp"
-            f" on {job.same_key('stg', 'cmp')} and stg.{names.SEQUENCE} < cmp.{names.SEQUENCE}"
-            f" where stg.{names.KIND} <> 'truncate'"
+            f"select count(*) from {job.working(names.STAGE)}"
+            f" where {names.IS_LATE} and {names.KIND} <> 'truncate'"
         )
     return changes.check(job, late)
 
 
 def winners(job: Job) -> Step:
     """Keep each key's greatest event. Out: one row per touched key."""
-    columns = [*job.output, *changes.EVENT, names.HIDDEN]
+    columns = [*job.output, *changes.EVENT]
     query = Query().then(
         "winners",
         f"select\n    {comma(columns)}\nfrom (\n"
         f"    select evt.*, row_number() over (partition by {', '.join(job.keys)}"
         f" order by {names.SEQUENCE} desc) as place\n"
-        f"    from {job.working(names.EVENTS)} as evt\n) as ranked\nwhere place = 1",
+        f"    from {job.events} as evt\n) as ranked\nwhere place = 1",
     )
     return Step(
         "choose each key's greatest event",
@@ -120,7 +129,7 @@ def apply(job: Job) -> tuple[Step, ...]:
     def keys_of(kind: str) -> Query:
         return Query().then("keys", f"select {', '.join(job.keys)} from {won} where {names.KIND} = '{kind}'")
 
-    known = Query().then("known", f"select {names.HIDDEN} from {won} where {names.HIDDEN} is not null")
+    touched = Query().then("touched", f"select {', '.join(job.keys)} from {won}")
     engine, target, companion = job.engine, job.target, job.companion
     return (
         *(_truncate(job) if job.truncates else ()),
@@ -138,7 +147,7 @@ def apply(job: Job) -> tuple[Step, ...]:
         Step(
             "insert the rows", engine.insert(target, job.output, rows(job)), new, counts="num_upserted_rows"
         ),
-        Step("forget what the keys had", engine.delete_located(companion, known), new),
+        Step("forget what the keys had", engine.delete_matching(companion, job.keys, touched), new),
         Step(
             "remember the keys' sequences",
             engine.insert(companion, [*job.keys, *changes.EVENT], remembered(job)),

@@ -18,29 +18,22 @@ FORGOTTEN = "num_hidden_forgotten"
 HIDDEN = "num_hidden_remembered"
 
 
+def stage(job: Job) -> Step:
+    """Evaluate the user's SQL."""
+    return changes.stage(job)
+
+
 def events(job: Job) -> Step:
     """Keep events that are no bound of a version of their key and not remembered as hidden.
 
     Out: the stage's columns. A hidden upsert counts only while the version that hides it is there.
     """
-    columns = of("stg", [*job.output, *changes.EVENT])
-    select = f"select\n    {comma(columns)}\nfrom {job.working(names.STAGE)} as stg"
-    if not job.builds:
-        same_version = (
-            f"{job.same_key('tgt', 'cmp')} and tgt.{job.start_at} = cmp.{names.RUN_START}"
-            f" and (tgt.{job.end_at} is null or cmp.{names.SEQUENCE} < tgt.{job.end_at})"
-        )
-        select += f"""
-where not exists (
-    select 1 from {job.target} as tgt where {job.same_key("tgt", "stg")} and tgt.{job.start_at} = stg.{names.SEQUENCE}
-)
-and not exists (
-    select 1 from {job.target} as tgt where {job.same_key("tgt", "stg")} and tgt.{job.end_at} = stg.{names.SEQUENCE}
-)
-and not exists (
-    select 1 from hidden where {job.same_key("hidden", "stg")} and hidden.{names.SEQUENCE} = stg.{names.SEQUENCE}
-)"""
-        hidden = f"""
+    columns = comma(of("stg", [*job.output, *changes.EVENT]))
+    same_version = (
+        f"{job.same_key('tgt', 'cmp')} and tgt.{job.start_at} = cmp.{names.RUN_START}"
+        f" and (tgt.{job.end_at} is null or cmp.{names.SEQUENCE} < tgt.{job.end_at})"
+    )
+    hidden = f"""
 select {", ".join(of("cmp", [*job.keys, names.SEQUENCE]))}
 from {job.companion} as cmp where cmp.{names.KIND} = 'delete'
 union all
@@ -48,8 +41,23 @@ select {", ".join(of("cmp", [*job.keys, names.SEQUENCE]))}
 from {job.companion} as cmp
 join {job.target} as tgt on {same_version}
 where cmp.{names.KIND} = 'upsert'"""
-        return changes.events(job, Query().then("hidden", hidden).then("new", select))
-    return changes.events(job, Query().then("new", select))
+
+    def is_bound(column: str) -> str:
+        return (
+            f"select 1 from {job.target} as tgt"
+            f" where {job.same_key('tgt', 'stg')} and tgt.{column} = stg.{names.SEQUENCE}"
+        )
+
+    new = f"""
+select
+    {columns}
+from {job.working(names.STAGE)} as stg
+where not exists ({is_bound(job.start_at)})
+and not exists ({is_bound(job.end_at)})
+and not exists (
+    select 1 from hidden where {job.same_key("hidden", "stg")} and hidden.{names.SEQUENCE} = stg.{names.SEQUENCE}
+)"""
+    return changes.events(job, Query().then("hidden", hidden).then("new", new))
 
 
 def check(job: Job) -> Step:
@@ -58,14 +66,14 @@ def check(job: Job) -> Step:
     if not job.builds:
         bound = f"coalesce(tgt.{job.end_at}, tgt.{job.start_at})"
         late = f"""
-select count(*) from {job.working(names.EVENTS)} as evt
+select count(*) from {job.events} as evt
 join (
     select {", ".join(job.keys)}, max(sequence) as latest from (
         select {", ".join(of("tgt", job.keys))}, {bound} as sequence from {job.target} as tgt
-        where exists (select 1 from {job.working(names.EVENTS)} as evt where {job.same_key("evt", "tgt")})
+        where exists (select 1 from {job.events} as evt where {job.same_key("evt", "tgt")})
         union all
         select {", ".join(of("cmp", [*job.keys, names.SEQUENCE]))} from {job.companion} as cmp
-        where exists (select 1 from {job.working(names.EVENTS)} as evt where {job.same_key("evt", "cmp")})
+        where exists (select 1 from {job.events} as evt where {job.same_key("evt", "cmp")})
     ) as known group by {", ".join(job.keys)}
 ) as head on {job.same_key("head", "evt")} and evt.{names.SEQUENCE} < head.latest
 """
@@ -94,7 +102,7 @@ def _known(job: Job) -> Query:
     columns = [*job.keys, *_values(job)]
     touched = (
         f"select {', '.join(job.keys)}, min({names.SEQUENCE}) as {names.FIRST}\n"
-        f"from {job.working(names.EVENTS)} group by {', '.join(job.keys)}"
+        f"from {job.events} group by {', '.join(job.keys)}"
     )
     affected = f"""
 select
@@ -169,7 +177,7 @@ def _new_events(job: Job) -> str:
     columns = of("new", _values(job))
     return (
         _event(job, columns, "new", f"new.{names.SEQUENCE}", f"new.{names.KIND}", {})
-        + f"\nfrom {job.working(names.EVENTS)} as new"
+        + f"\nfrom {job.events} as new"
     )
 
 
@@ -324,22 +332,20 @@ left join bounded as old on evt.{names.LAST} and {job.same_key("old", "evt")}
     and old.{names.SEQUENCE} = evt.{names.STARTED} and old.{names.LOCATOR} is not null{shown}"""
 
 
+# What becomes of a row of the timeline.
+_IS_WRITTEN = f"{names.LAST} and not {names.SAME}"
+_IS_ENDED = f"{names.LAST} and {names.SAME} and {names.MOVED}"
+_IS_REMEMBERED = (
+    f"{names.HIDDEN} is not null and ({names.KIND} = 'delete' or {names.WAS_IN} = {names.RUN_START})"
+)
+_IS_FORGOTTEN = f"{names.HIDDEN} is not null and not ({names.HIDES} and {_IS_REMEMBERED})"
+
+
 def versions(job: Job) -> Query:
     """Return the versions to be written, in the target's columns."""
     bounds = f"{names.RUN_START} as {job.start_at}, {names.RUN_END} as {job.end_at}"
-    return Query().then(
-        "versions",
-        f"select {', '.join(job.output)}, {bounds}\nfrom {job.working(names.TIMELINE)}\n"
-        f"where {names.LAST} and not {names.SAME}",
-    )
-
-
-def _is_remembered(alias: str) -> str:
-    """The condition that a hidden event stands in the companion as it should."""
-    return (
-        f"{alias}.{names.HIDDEN} is not null and ({alias}.{names.KIND} = 'delete'"
-        f" or {alias}.{names.WAS_IN} = {alias}.{names.RUN_START})"
-    )
+    columns = ", ".join([*job.output, bounds])
+    return Query().then("versions", f"select {columns}\nfrom {job.working(names.TIMELINE)}\nwhere {_IS_WRITTEN}")
 
 
 def hidden_columns(job: Job) -> list[str]:
@@ -350,25 +356,21 @@ def hidden_columns(job: Job) -> list[str]:
 def remembered(job: Job) -> Query:
     """Return the hidden events that the companion lacks."""
     untracked = [
-        f"case when evt.{names.KIND} = 'upsert' then evt.{name} end as {name}"
-        for name in job.quoted(job.layout.untracked)
+        f"case when {names.KIND} = 'upsert' then {name} end as {name}" for name in job.quoted(job.layout.untracked)
     ]
-    columns = [*of("evt", [*job.keys, names.SEQUENCE, names.KIND, names.RUN_START]), *untracked]
-    missing = "" if job.builds else f" and not ({_is_remembered('evt')})"
-    return Query().then(
-        "hidden",
-        f"select {', '.join(columns)}\nfrom {job.working(names.TIMELINE)} as evt\n"
-        f"where evt.{names.HIDES}{missing}",
-    )
+    columns = ", ".join([*job.keys, names.SEQUENCE, names.KIND, names.RUN_START, *untracked])
+    missing = _is_missing(job)
+    return Query().then("hidden", f"select {columns}\nfrom {job.working(names.TIMELINE)}\nwhere {missing}")
+
+
+def _is_missing(job: Job) -> str:
+    return names.HIDES if job.builds else f"{names.HIDES} and not ({_IS_REMEMBERED})"
 
 
 def _forgotten(job: Job) -> Query:
     """Return the companion's rows that hide nothing any more, or stand in another run."""
-    return Query().then(
-        "forgotten",
-        f"select evt.{names.HIDDEN} from {job.working(names.TIMELINE)} as evt\n"
-        f"where evt.{names.HIDDEN} is not null and not (evt.{names.HIDES} and {_is_remembered('evt')})",
-    )
+    line = job.working(names.TIMELINE)
+    return Query().then("forgotten", f"select {names.HIDDEN} from {line}\nwhere {_IS_FORGOTTEN}")
 
 
 def _removed(job: Job) -> Query:
@@ -385,52 +387,56 @@ def _ended(job: Job) -> Query:
     """Return the versions whose values stay and whose end moves."""
     return Query().then(
         "ended",
-        f"select {names.REPLACES} as locator, {names.RUN_END} as value from {job.working(names.TIMELINE)}\n"
-        f"where {names.LAST} and {names.SAME} and {names.MOVED}",
+        f"select {names.REPLACES} as locator, {names.RUN_END} as value\n"
+        f"from {job.working(names.TIMELINE)}\nwhere {_IS_ENDED}",
     )
 
 
 def measure(job: Job) -> Step:
     """Count what will be written, and refuse bounds written by hand that cannot be."""
-    line = job.working(names.TIMELINE)
-    after = f"lead(evt.{names.SEQUENCE}) over (partition by {', '.join(of('evt', job.keys))} order by evt.{names.SEQUENCE})"
-    shown = job.engine.as_text(f"evt.{names.SEQUENCE}")
-    stored = f"""
-select {job.key_text("evt")} || ' from ' || coalesce({shown}, 'null') as example,
-    evt.{names.SEQUENCE} as start_at, evt.{names.OLD_END} as end_at, {after} as next_start_at
-from {line} as evt where evt.{names.LOCATOR} is not null"""
-    crossed = """
-select example from stored
-where start_at is null or end_at <= start_at or next_start_at < end_at or (end_at is null and next_start_at is not null)"""
 
-    def count(query: Query) -> str:
-        return f"(select count(*) from (\n{query.render()}\n) as counted)"
+    def count(condition: str) -> str:
+        return f"count(case when {condition} then 1 end)"
 
-    rewritten = f"(select count(*) from {line} where {names.LAST} and not {names.SAME} and {names.REPLACES} is not null)"
-    query = (
-        Query()
-        .then("stored", stored)
-        .then("crossed", crossed)
-        .then(
-            "measured",
-            f"""
+    stored = f"{names.LOCATOR} is not null"
+    removed = f"{count(stored)} - {count(names.SAME)}"
+    rewritten = count(f"{_IS_WRITTEN} and {names.REPLACES} is not null")
+    measured = f"""
 select
-    {count(_ended(job))} as {ENDED},
-    {count(versions(job))} as {WRITTEN},
-    {count(_removed(job))} as {REMOVED},
-    {count(_forgotten(job))} as {FORGOTTEN},
-    {count(remembered(job))} as {HIDDEN},
-    {rewritten} as num_versions_rewritten,
+    {count(_IS_ENDED)} as {ENDED},
+    {count(_IS_WRITTEN)} as {WRITTEN},
+    {removed} as {REMOVED},
+    {count(_IS_FORGOTTEN)} as {FORGOTTEN},
+    {count(_is_missing(job))} as {HIDDEN},
+    {count(_IS_ENDED)} + {count(_IS_WRITTEN)} as num_upserted_rows,
+    {removed} - {rewritten} as num_deleted_rows,
     (select count(*) from crossed) as crossed_versions,
-    (select min(example) from crossed) as crossed_versions_example""",
-        )
-    )
+    (select min(example) from crossed) as crossed_versions_example
+from {job.working(names.TIMELINE)}"""
+    query = Query().then("stored", _stored(job)).then("crossed", _CROSSED).then("measured", measured)
     rule = Rule(
         "crossed_versions",
         f"{{count}} rows of the target have bounds that overlap, are empty or lack {names.START_AT}, for example"
         f" {{example}}; they were written by hand: correct them, one open row a key and no overlap",
     )
     return Step("measure what changes", query.render(), only_if=(changes.NEW,), measures=True, rules=(rule,))
+
+
+_CROSSED = """
+select example from stored
+where start_at is null or end_at <= start_at or next_start_at < end_at
+    or (end_at is null and next_start_at is not null)"""
+
+
+def _stored(job: Job) -> str:
+    """The affected versions as they stand in the target, each with the start of the next."""
+    keys = ", ".join(of("evt", job.keys))
+    shown = job.engine.as_text(f"evt.{names.SEQUENCE}")
+    return f"""
+select {job.key_text("evt")} || ' from ' || coalesce({shown}, 'null') as example,
+    evt.{names.SEQUENCE} as start_at, evt.{names.OLD_END} as end_at,
+    lead(evt.{names.SEQUENCE}) over (partition by {keys} order by evt.{names.SEQUENCE}) as next_start_at
+from {job.working(names.TIMELINE)} as evt where evt.{names.LOCATOR} is not null"""
 
 
 def apply(job: Job) -> tuple[Step, ...]:

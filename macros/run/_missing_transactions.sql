@@ -1,6 +1,6 @@
 {# A warning where the profile takes away what makes a run all or nothing. #}
 {% macro _missing_transactions() %}
-  {% if adapter.type() == 'duckdb' and adapter.disable_transactions() %}
+  {% if adapter.disable_transactions is defined and adapter.disable_transactions() %}
     {{ return(['disable_transactions is set in the profile, so a run that stops half way leaves half of its rows; unset it']) }}
   {% endif %}
   {{ return([]) }}

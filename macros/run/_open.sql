@@ -1,13 +1,13 @@
-{# The model with its options parsed and its relations named; `sql` is its compiled SELECT. #}
-{% macro _open(node, target, sql) %}
+{# The model at hand, with its options parsed and its relations named. #}
+{% macro _open(target) %}
   {{ return(auto_cdc._python().open_model(
-    name=node.name,
+    name=model.name,
     adapter_type=adapter.type(),
-    config=node.config,
-    written=node.unrendered_config,
+    config=model.config,
+    written=model.unrendered_config,
     identifier=target.identifier,
     target=target | string,
-    sql=sql,
+    sql=compiled_code,
     beside=target.incorporate
   )) }}
 {% endmacro %}

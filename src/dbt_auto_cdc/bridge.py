@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbt_auto_cdc import names
+from dbt_auto_cdc import operations
 from dbt_auto_cdc.engines import engine_for, supported
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
@@ -18,7 +18,9 @@ from dbt_auto_cdc.execute import Outcome, Send, Sent, execute
 from dbt_auto_cdc.materializations import auto_cdc
 from dbt_auto_cdc.observe import Ask, Existing, observe
 from dbt_auto_cdc.plan import Plan
+from dbt_auto_cdc.relations import companion_identifier, relations_of
 from dbt_auto_cdc.spec import DBT_OPTIONS, OPTIONS, AutoCdc, parse
+from dbt_auto_cdc.sql import without_semicolon
 from dbt_auto_cdc.state import Relations
 
 MATERIALIZATIONS = frozenset({"auto_cdc"})
@@ -84,32 +86,8 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     )
     if spec is None:
         raise AutoCdcError(name, problems)
-    companion = companion_identifier(identifier, adapter_type)
-
-    def rebuilt(of: str) -> str:
-        aside = names.with_suffix(of, names.REBUILT, engine.identifier_limit)
-        return str(beside(path={"identifier": aside}))
-
-    relations = Relations(
-        target=target,
-        companion=str(beside(path={"identifier": companion})),
-        identifier=identifier,
-        companion_identifier=companion,
-        rebuilt_target=rebuilt(identifier),
-        rebuilt_companion=rebuilt(companion),
-    )
-    return Model(name, spec, engine, relations, _without_semicolon(sql))
-
-
-def _without_semicolon(sql: str) -> str:
-    return re.sub(r"(\s*;)+\s*$", "", sql)
-
-
-def companion_identifier(identifier: str, adapter_type: str) -> str:
-    """Return the name of a target's companion."""
-    engine = engine_for(adapter_type)
-    limit = engine.identifier_limit if engine else 63
-    return names.with_suffix(identifier, names.COMPANION, limit)
+    relations = relations_of(adapter_type, identifier, target=target, beside=beside)
+    return Model(name, spec, engine, relations, without_semicolon(sql))
 
 
 def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
@@ -123,7 +101,8 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     contract_sql: str = "",
 ) -> Plan:
     """Observe through `ask`, which answers one query with its rows, and return the plan of the next run."""
-    existing = Existing(target_exists, companion_exists, target_is_view)
+    rebuilt = full_refresh and model.spec.full_refresh is not False
+    existing = Existing(target_exists, companion_exists, target_is_view, rebuilt)
     state = observe(model.name, model.spec, model.sql, model.relations, model.engine, existing, ask)
     state = replace(state, full_refresh=full_refresh, contract_sql=contract_sql)
     return auto_cdc.plan(model.name, model.spec, state, model.relations, model.engine)
@@ -146,6 +125,7 @@ def sent(result: Mapping[str, Any]) -> Sent:
 
 
 EXPORTS: dict[str, Callable[..., object]] = {
+    **operations.EXPORTS,
     "open_model": open_model,
     "companion_identifier": companion_identifier,
     "make_plan": make_plan,

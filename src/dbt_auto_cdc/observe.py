@@ -5,17 +5,18 @@ Not here: what follows from the observation; nothing is written.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
-from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
 from dbt_auto_cdc.resolve import quoted_text, sequence_columns
-from dbt_auto_cdc.scd.changes import sequence_expression
-from dbt_auto_cdc.spec import AutoCdc
+from dbt_auto_cdc.scd.changes import condition_expression, sequence_expression
+from dbt_auto_cdc.spec import CONDITIONS, AutoCdc, unknown_name, unquoted
 from dbt_auto_cdc.sql import comma, indented
-from dbt_auto_cdc.state import Column, Control, Relations, State
+from dbt_auto_cdc.state import Column, Control, Index, Relations, State
 
 Rows = Sequence[Sequence[object]]
 Ask = Callable[[str], Rows]
@@ -23,14 +24,18 @@ Ask = Callable[[str], Rows]
 
 @dataclass(frozen=True)
 class Existing:
-    """What the caller's catalog knows: which of the two relations exist, and whether the target is a view."""
+    """What the caller knows: which of the two relations exist, whether the target is a view, and what happens to them.
+
+    `rebuilt` tells that the run makes both anew, whatever they hold.
+    """
 
     target: bool = False
     companion: bool = False
     target_is_view: bool = False
+    rebuilt: bool = False
 
 
-def observe(
+def observe(  # noqa: PLR0913, PLR0917 - what a run depends on
     model: str,
     spec: AutoCdc,
     model_sql: str,
@@ -39,17 +44,25 @@ def observe(
     existing: Existing,
     ask: Ask,
 ) -> State:
-    """Return the state before a run; raises `AutoCdcError` for an option whose SQL the engine refuses."""
+    """Return the state before a run; what the engine refuses of the options' SQL is part of it.
+
+    Raises `AutoCdcError` where the companion is not one that this release can read.
+    """
     feed = describe(engine, ask, model_sql)
     target = describe(engine, ask, f"select * from {relations.target}") if existing.target else None
     companion = describe(engine, ask, f"select * from {relations.companion}") if existing.companion else None
+    sequence_type, refused = _Options(spec, model_sql, feed, engine, ask).checked()
     return State(
         model_sql=model_sql,
         feed=feed,
-        sequence_type=_sequence_type(model, spec, model_sql, feed, engine, ask),
+        sequence_type=sequence_type,
+        refused=refused,
         target=target,
         companion=companion,
-        control=_control(model, relations.companion, ask) if companion else None,
+        control=_control(model, relations, columns=companion, existing=existing, ask=ask)
+        if companion
+        else None,
+        indexes=_indexes(engine, relations, ask) if existing.target and not existing.target_is_view else (),
         target_is_view=existing.target_is_view,
     )
 
@@ -59,58 +72,98 @@ def describe(engine: Engine, ask: Ask, query: str) -> tuple[Column, ...]:
     return tuple(Column(str(row[0]).removeprefix("="), str(row[1])) for row in ask(engine.describe(query)))
 
 
-def _control(model: str, companion: str, ask: Ask) -> Control | None:
+def _control(
+    model: str, relations: Relations, *, columns: tuple[Column, ...], existing: Existing, ask: Ask
+) -> Control | None:
+    companion = relations.companion
+    if not {names.KIND, names.CONTROL} <= {column.name.lower() for column in columns}:
+        wrong = f"{companion} was not made by auto_cdc, which keeps there what belongs to {relations.target}"
+        raise AutoCdcError(model, [f"{wrong}; rename that table, or give the model another alias"])
+    if existing.rebuilt:
+        return None
     rows = ask(f"select {names.CONTROL} from {companion} where {names.KIND} = 'control'")
     if not rows:
         return None
     try:
         return Control.from_json(str(rows[0][0]))
     except ValueError as error:
-        raise AutoCdcError(
-            model,
-            [
-                f"the companion {companion} cannot be read ({error}); install the release that wrote it, or rebuild"
-                f" the target with --full-refresh"
-            ],
-        ) from error
+        wrong = f"the companion {companion} cannot be read ({error})"
+        instead = "install the release that wrote it, or rebuild the target with --full-refresh"
+        raise AutoCdcError(model, [f"{wrong}; {instead}"]) from error
 
 
-def _sequence_type(
-    model: str, spec: AutoCdc, model_sql: str, feed: tuple[Column, ...], engine: Engine, ask: Ask
-) -> str:
-    """Return the sequence's type, having let the engine check the SQL of every option in one go."""
-    parts = sequence_columns(spec, feed)
-    if len(parts) != len(spec.sequence_by) and len(spec.sequence_by) > 1:
-        return ""  # a part is unknown, which `resolve` reports
-    expressions = {"sequence_by": sequence_expression(spec, parts, engine)}
-    for option in ("apply_as_deletes", "apply_as_truncates"):
-        condition = getattr(spec, option)
-        if condition is not None and not quoted_text(condition, feed):
-            expressions[option] = f"case when (\n{indented(condition)}\n) then 1 end"
-    try:
-        columns = _probe(engine, ask, model_sql, list(expressions.values()))
-    except Exception as refused:
-        raise AutoCdcError(model, _refused(expressions, engine, ask, model_sql, feed)) from refused
-    return columns[0].type
+def _indexes(engine: Engine, relations: Relations, ask: Ask) -> tuple[Index, ...]:
+    query = engine.list_indexes(relations.target)
+    rows = ask(query) if query else ()
+    return tuple(engine.index(relations.target, str(row[0]).removeprefix("="), str(row[1])) for row in rows)
 
 
-def _probe(engine: Engine, ask: Ask, model_sql: str, expressions: list[str]) -> tuple[Column, ...]:
-    listed = [f"{expression} as {names.PREFIX}{number}" for number, expression in enumerate(expressions)]
-    return describe(engine, ask, f"select\n    {comma(listed)}\nfrom (\n{indented(model_sql)}\n) as src")
+_NAME = re.compile(r"""\w+|"[^"]*"|`[^`]*`""")
 
 
-def _refused(
-    expressions: dict[str, str], engine: Engine, ask: Ask, model_sql: str, feed: tuple[Column, ...]
-) -> list[str]:
-    """Find the option that the engine refuses, by asking for each alone."""
-    problems = []
-    for option, expression in expressions.items():
+@dataclass(frozen=True)
+class _Options:
+    """The options that hold SQL, checked by the engine itself over the model's rows."""
+
+    spec: AutoCdc
+    model_sql: str
+    feed: tuple[Column, ...]
+    engine: Engine
+    ask: Ask
+
+    def checked(self) -> tuple[str, tuple[str, ...]]:
+        """Return the sequence's type, empty where there is none, and what is wrong with the options."""
+        expressions = self._expressions()
+        types, problems = self._types(expressions)
+        problems += [
+            f"{option} has type {types[option]} and is no condition; compare it with something, as in"
+            f" {getattr(self.spec, option)} = 1"
+            for option in CONDITIONS
+            if option in types and not self.engine.is_condition(types[option])
+        ]
+        return types.get("sequence_by", ""), tuple(problems)
+
+    def _expressions(self) -> dict[str, str]:
+        spec, expressions = self.spec, {}
+        parts = sequence_columns(spec, self.feed)
+        # `resolve` reports unknown parts of a list, and what stands in double quotes.
+        if len(spec.sequence_by) in {1, len(parts)}:
+            expressions["sequence_by"] = sequence_expression(spec, parts, self.engine)
+        for option in CONDITIONS:
+            condition = getattr(spec, option)
+            if condition is not None and not quoted_text(condition, self.feed):
+                expressions[option] = condition_expression(condition, self.feed, self.engine)
+        return expressions
+
+    def _types(self, expressions: dict[str, str]) -> tuple[dict[str, str], list[str]]:
+        """Ask for all expressions at once, and for each alone where the engine refuses that."""
+        if not expressions:
+            return {}, []
         try:
-            _probe(engine, ask, model_sql, [expression])
-        except Exception as error:  # noqa: BLE001 - every adapter has its own exceptions
-            said = " ".join(str(error).split())
-            problems.append(
-                f"{option} is not valid SQL over the model's columns ({', '.join(c.name for c in feed)});"
-                f" {engine.name} says: {said}"
-            )
-    return problems
+            return self._probed(expressions), []
+        except Exception as refused:
+            types: dict[str, str] = {}
+            problems: list[str] = []
+            for option, expression in expressions.items():
+                try:
+                    types |= self._probed({option: expression})
+                except Exception as error:  # noqa: BLE001 - every adapter has its own exceptions
+                    problems.append(self._refused(option, error))
+            if not problems:
+                raise refused from None
+            return types, problems
+
+    def _probed(self, expressions: dict[str, str]) -> dict[str, str]:
+        columns = [f"{expression} as {names.PREFIX}{option}" for option, expression in expressions.items()]
+        source = f"from (\n{indented(self.model_sql)}\n) as src"
+        described = describe(self.engine, self.ask, f"select\n    {comma(columns)}\n{source}")
+        return dict(zip(expressions, (column.type for column in described), strict=True))
+
+    def _refused(self, option: str, error: Exception) -> str:
+        written = getattr(self.spec, option)
+        written = written if isinstance(written, str) else written[0]
+        columns = [column.name for column in self.feed]
+        if _NAME.fullmatch(written):
+            return unknown_name(option, unquoted(written), columns)
+        said = said_by(self.engine.name, error)
+        return f"{option} is not valid SQL over the model's columns ({listed(columns)}); {said}"

@@ -12,8 +12,11 @@ from datetime import timedelta
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
-from dbt_auto_cdc.spec import AutoCdc, unknown_name
+from dbt_auto_cdc.spec import CONDITIONS, SCD2, AutoCdc, unknown_name, unquoted
+from dbt_auto_cdc.sql import code_of
 from dbt_auto_cdc.state import Column, State
+
+_BOUNDS = (names.START_AT, names.END_AT)
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,16 @@ class Layout:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class _Evolution:
+    """The target's columns for this run, and what has to be changed about them first."""
+
+    output: tuple[Output, ...]
+    added: tuple[Column, ...] = ()
+    dropped: tuple[Column, ...] = ()
+    widened: tuple[Column, ...] = ()
+
+
 class Columns:
     """Columns of a relation, found by name: exactly, else without regard to case, else unquoted."""
 
@@ -56,7 +69,7 @@ class Columns:
 
     def find(self, name: str) -> Column | None:
         """Return the column a name in an option means, or None."""
-        for candidate in (name, _unquoted(name)):
+        for candidate in (name, unquoted(name)):
             found = self._exact.get(candidate) or self._folded.get(candidate.lower())
             if found:
                 return found
@@ -66,13 +79,6 @@ class Columns:
     def names(self) -> list[str]:
         """The names as stored."""
         return [column.name for column in self.all]
-
-
-def _unquoted(name: str) -> str:
-    for quote in '"`':
-        if len(name) > 2 and name[0] == name[-1] == quote:
-            return name[1:-1].replace(quote * 2, quote)
-    return name
 
 
 def sequence_columns(spec: AutoCdc, feed: tuple[Column, ...]) -> tuple[str, ...]:
@@ -85,10 +91,15 @@ def sequence_columns(spec: AutoCdc, feed: tuple[Column, ...]) -> tuple[str, ...]
 
 
 def quoted_text(condition: str, feed: tuple[Column, ...]) -> list[str]:
-    """Return what stands in double quotes in a condition and is no column: most likely meant as text."""
-    without_text = re.sub(r"'(?:[^']|'')*'", "", condition)
+    """Return what stands in double quotes in a condition and names nothing: most likely it is meant as text.
+
+    A quoted name behind or before a dot belongs to a longer name, which may be that of a table or of a field.
+    """
     columns = Columns(feed)
-    return [name for name in re.findall(r'"((?:[^"]|"")*)"', without_text) if columns.find(name) is None]
+    if columns.find(condition):
+        return []
+    found = re.findall(r'(?<!\.)"((?:[^"]|"")*)"(?!\s*[.(])', code_of(condition))
+    return [name for name in found if columns.find(name.replace('""', '"')) is None]
 
 
 def resolve(model: str, spec: AutoCdc, state: State, engine: Engine) -> Layout:
@@ -104,39 +115,43 @@ class _Resolver:
     def __init__(self, spec: AutoCdc, state: State, engine: Engine) -> None:
         self.spec, self.state, self.engine = spec, state, engine
         self.feed = Columns(state.feed)
-        bounds = {name.lower() for name in self.bounds}
+        bounds = {name.lower() for name in _BOUNDS} if self._has_bounds else set()
         self.target = Columns(
             tuple(column for column in state.target or () if column.name.lower() not in bounds)
         )
-        self.problems: list[str] = []
+        self.problems: list[str] = list(state.refused)
         self.warnings: list[str] = []
 
     @property
-    def bounds(self) -> tuple[str, ...]:
-        return (names.START_AT, names.END_AT) if self.spec.scd2 else ()
+    def _has_bounds(self) -> bool:
+        """Whether the bounds in the target are ours: an SCD type 1 target may carry those of its source."""
+        control = self.state.control
+        return self.spec.scd2 if control is None else control.scd_type == SCD2
 
     def layout(self) -> Layout:
         selected = self._selected()
-        output, added, dropped, widened = self._evolved(selected)
-        by_name = {column.name.lower(): column for column in output}
-        keys = self._keys(by_name)
+        evolution = self._evolved(selected)
+        output = evolution.output
+        keys = self._keys(output)
         tracked = self._tracked(output, keys)
-        sequence = self._sequence(output, tracked)
-        self._check_reserved(output)
+        sequence = self._sequence()
+        self._check_sequence_tracked(sequence, tracked)
+        self._check_retention()
+        self._check_names(output)
         self._check_conditions()
-        self._check_dropped(dropped)
+        self._check_dropped(evolution.dropped)
+        self._check_definition(keys)
+        untracked = tuple(column for column in output if column not in tracked and column not in keys)
         return Layout(
             keys=keys,
             output=output,
             tracked=tracked,
-            untracked=tuple(column for column in output if column not in tracked and column not in keys)
-            if self.spec.scd2
-            else (),
+            untracked=untracked if self.spec.scd2 else (),
             sequence=sequence,
             sequence_type=self.state.sequence_type,
-            added=added,
-            dropped=dropped,
-            widened=widened,
+            added=evolution.added,
+            dropped=evolution.dropped,
+            widened=evolution.widened,
             warnings=tuple(self.warnings),
         )
 
@@ -150,166 +165,201 @@ class _Resolver:
                 found.append(column)
         return found
 
-    def _selected(self) -> list[Column]:
-        """The feed's columns that are output, plus (by name only) those the feed lost but the target has."""
-        spec = self.spec
-        # A column that the source lost but the target still has may go on being named.
-        lost = tuple(column for column in self.target.all if self.feed.find(column.name) is None)
-        known = Columns(self.feed.all + lost)
-        if spec.column_list is not None:
-            chosen = {column.name for column in self._named("column_list", spec.column_list, known)}
-            return [column for column in known.all if column.name in chosen]
-        left_out = {
-            column.name
-            for column in self._named("except_column_list", spec.except_column_list or (), self.feed)
-        }
-        return [column for column in self.feed.all if column.name not in left_out]
+    # the target's columns
 
-    def _evolved(
-        self, selected: list[Column]
-    ) -> tuple[tuple[Output, ...], tuple[Column, ...], tuple[Column, ...], tuple[Column, ...]]:
-        policy = self.spec.on_schema_change
+    def _lost(self) -> tuple[Column, ...]:
+        """The target's columns that the feed has no more."""
+        return tuple(column for column in self.target.all if self.feed.find(column.name) is None)
+
+    def _selected(self) -> tuple[Column, ...]:
+        """The feed's columns that are output."""
+        spec = self.spec
+        if spec.column_list is not None:
+            # A column that the source lost but the target still has may go on being named.
+            known = Columns(self.feed.all + self._lost())
+            chosen = {column.name for column in self._named("column_list", spec.column_list, known)}
+            return tuple(column for column in self.feed.all if column.name in chosen)
+        left_out = self._named("except_column_list", spec.except_column_list or (), self.feed)
+        return tuple(column for column in self.feed.all if column not in left_out)
+
+    def _evolved(self, selected: tuple[Column, ...]) -> _Evolution:
+        """Set the selected columns beside the target's, as `on_schema_change` says."""
         if self.state.target is None:
-            return tuple(Output(c.name, c.type, c.name) for c in selected), (), (), ()
-        output: list[Output] = []
+            return _Evolution(tuple(Output(c.name, c.type, c.name) for c in selected))
+        policy = self.spec.on_schema_change
+        wanted = Columns(selected)
+        sources = {column: wanted.find(column.name) for column in self.target.all}
+        gone = tuple(column for column, source in sources.items() if source is None)
+        added = tuple(column for column in selected if self.target.find(column.name) is None)
         widened: list[Column] = []
-        dropped: list[Column] = []
-        wanted = Columns(tuple(selected))
-        for column in self.target.all:
-            source = wanted.find(column.name) if self.feed.find(column.name) else None
-            if source is None and policy == "sync_all_columns" and self.feed.find(column.name) is None:
-                dropped.append(column)
-            elif source is None:
-                output.append(Output(column.name, column.type, None))
-            else:
-                output.append(self._typed(column, source, widened))
-        added = [
-            column
-            for column in selected
-            if self.target.find(column.name) is None and self.feed.find(column.name)
+        output = [
+            self._typed(column, source, widened) if source else Output(column.name, column.type, None)
+            for column, source in sources.items()
+            if source or policy != "sync_all_columns"
         ]
-        if policy == "ignore":
-            added = []
-        elif policy == "fail":
-            self._refuse_changes(
-                added, [c for c in self.target.all if self.feed.find(c.name) is None], widened
-            )
-        output += [Output(c.name, c.type, c.name) for c in added]
-        return tuple(output), tuple(added), tuple(dropped), tuple(widened)
+        if policy == "fail":
+            self._refuse_changes(added, gone, widened)
+        if policy != "ignore":
+            output += [Output(c.name, c.type, c.name) for c in added]
+        return _Evolution(
+            output=tuple(output),
+            added=() if policy == "ignore" else added,
+            dropped=gone if policy == "sync_all_columns" else (),
+            widened=tuple(widened),
+        )
 
     def _typed(self, column: Column, source: Column, widened: list[Column]) -> Output:
         stored, incoming = column.type, source.type
+        kept = Output(column.name, stored, source.name)
         if stored == incoming or self.engine.widens(incoming, stored):
-            return Output(column.name, stored, source.name)
-        fixed = {part.lower() for part in self.spec.keys}
-        if column.name.lower() in fixed or not self.engine.widens(stored, incoming):
+            return kept
+        changed = f"column {column.name} was {stored} and is now {incoming}"
+        instead = f"cast it to {stored} in the model, or rebuild the target with --full-refresh"
+        if self._is_key(column):
+            self.problems.append(f"key {changed}, and keys never change their type; {instead}")
+        elif not self.engine.widens(stored, incoming):
+            self.problems.append(f"{changed}, which not every value survives; {instead}")
+        elif self.spec.on_schema_change == "ignore":
             self.problems.append(
-                f"column {column.name} was {stored} and is now {incoming}, which cannot be changed without losing"
-                f" values; cast it to {stored} in the model, or rebuild the target with --full-refresh"
+                f"{changed}; cast it to {stored} in the model, or set on_schema_change to append_new_columns"
             )
-            return Output(column.name, stored, source.name)
-        if self.spec.on_schema_change == "ignore":
-            self.problems.append(
-                f"column {column.name} was {stored} and is now {incoming}; cast it to {stored} in the model, or set"
-                f" on_schema_change to append_new_columns"
-            )
-        widened.append(Column(column.name, incoming))
-        return Output(column.name, incoming, source.name)
+        else:
+            widened.append(Column(column.name, incoming))
+            return Output(column.name, incoming, source.name)
+        return kept
 
-    def _refuse_changes(self, added: list[Column], lost: list[Column], widened: list[Column]) -> None:
-        changes = [f"new: {listed(c.name for c in added)}"] if added else []
-        changes += [f"gone: {listed(c.name for c in lost)}"] if lost else []
-        changes += [f"wider: {listed(c.name for c in widened)}"] if widened else []
+    def _refuse_changes(
+        self, added: tuple[Column, ...], gone: tuple[Column, ...], widened: list[Column]
+    ) -> None:
+        what = {"new": added, "gone": gone, "wider": widened}
+        changes = [f"{word}: {listed(c.name for c in columns)}" for word, columns in what.items() if columns]
         if changes:
             self.problems.append(
                 f"the model's columns differ from the target's ({'; '.join(changes)}) and on_schema_change is"
-                f" fail; set it to append_new_columns, or rebuild with --full-refresh"
+                f" fail; set it to append_new_columns, or rebuild the target with --full-refresh"
             )
 
-    def _keys(self, by_name: dict[str, Output]) -> tuple[Output, ...]:
+    def _check_dropped(self, dropped: tuple[Column, ...]) -> None:
+        """Refuse to drop what an option names: keys that are gone are unknown names already."""
+        columns = Columns(tuple(column for column in dropped if self.feed.find(column.name) is None))
+        for option in ("column_list", "track_history_column_list"):
+            for name in getattr(self.spec, option) or ():
+                if columns.find(name):
+                    self.problems.append(
+                        f"{option} names {name}, which the model lost and on_schema_change sync_all_columns"
+                        f" would drop; keep it in the model, or set on_schema_change to append_new_columns"
+                    )
+
+        for index in self.state.indexes:
+            held = [
+                c.name
+                for c in dropped
+                if re.search(rf"\W{re.escape(c.name)}\W", index.columns, re.IGNORECASE)
+            ]
+            if held:
+                self.problems.append(
+                    f"index {index.name} is on {listed(held)}, which on_schema_change sync_all_columns would drop;"
+                    f" drop the index and take it out of indexes, or set on_schema_change to append_new_columns"
+                )
+
+    # keys and tracked columns
+
+    def _is_key(self, column: Column) -> bool:
+        return any(Columns((column,)).find(name) for name in self.spec.keys)
+
+    def _keys(self, output: tuple[Output, ...]) -> tuple[Output, ...]:
         keys = []
         for name in self.spec.keys:
             column = self.feed.find(name)
             if column is None:
                 self.problems.append(unknown_name("keys", name, self.feed.names))
-            elif column.name.lower() not in by_name:
-                self.problems.append(f"key {name} is not among the output columns; keys must be selected")
-            else:
-                keys.append(by_name[column.name.lower()])
+                continue
+            found = [candidate for candidate in output if candidate.source == column.name]
+            if not found:
+                self.problems.append(
+                    f"key {name} is not among the output columns; name it in column_list, or take it out of"
+                    f" except_column_list"
+                )
+            keys += found
         return tuple(keys)
 
     def _tracked(self, output: tuple[Output, ...], keys: tuple[Output, ...]) -> tuple[Output, ...]:
         spec = self.spec
         candidates = [column for column in output if column not in keys]
-        option = "track_history_column_list"
-        written = spec.track_history_column_list
+        option, written = "track_history_column_list", spec.track_history_column_list
         if written is None:
             option, written = "track_history_except_column_list", spec.track_history_except_column_list
         if written is None:
             return tuple(candidates) if spec.scd2 else ()
-        found = set()
         columns = Columns(tuple(Column(c.name, c.type) for c in candidates))
+        found = {column.name for name in written if (column := columns.find(name))}
         for name in written:
-            column = columns.find(name)
-            if column:
-                found.add(column.name)
-            elif any(key.name.lower() == _unquoted(name).lower() for key in keys):
-                self.problems.append(
-                    f"{option} names {name}, which is a key; keys are never tracked, leave it out"
-                )
-            elif self.feed.find(name):
-                self.problems.append(
-                    f"{option} names {name}, which is not an output column; leave it out or select it"
-                )
-            else:
-                self.problems.append(unknown_name(option, name, columns.names))
+            if columns.find(name) is None:
+                self.problems += self._untrackable(option, name, columns)
         listed_on = option == "track_history_column_list"
         return tuple(column for column in candidates if (column.name in found) == listed_on)
 
-    def _sequence(self, output: tuple[Output, ...], tracked: tuple[Output, ...]) -> tuple[str, ...]:
+    def _untrackable(self, option: str, name: str, columns: Columns) -> list[str]:
+        """Return why a name in a tracking option is none of the non-key output columns, if that matters."""
+        column = self.feed.find(name)
+        if column and self._is_key(column):
+            return [f"{option} names {name}, which is a key; keys are never tracked, leave it out"]
+        if column:
+            return [f"{option} names {name}, which is not an output column; leave it out, or select it"]
+        control = self.state.control
+        known_once = control is not None and unquoted(name).lower() in control.track_history
+        # What the source lost and the target dropped may go on being named: the option as written stays the same.
+        return [] if known_once else [unknown_name(option, name, columns.names)]
+
+    # the sequence
+
+    def _sequence(self) -> tuple[str, ...]:
         spec, engine = self.spec, self.engine
-        parts = sequence_columns(spec, self.state.feed)
         if len(spec.sequence_by) > 1:
             self._named("sequence_by", spec.sequence_by, self.feed)
             if not engine.comparable_structs:
                 self.problems.append(
                     f"sequence_by is a list, and {engine.name} has no comparable struct; write one expression instead"
                 )
-        if not engine.is_orderable(self.state.sequence_type):
+        sequence_type = self.state.sequence_type
+        if sequence_type and not engine.is_orderable(sequence_type):
             self.problems.append(
-                f"sequence_by has type {self.state.sequence_type}, which has no order; use a number, a date, a"
-                f" timestamp or text"
+                f"sequence_by has type {sequence_type}, which has no order; use a number, a date, a timestamp or"
+                f" text, or a list of such columns"
             )
-        retention = spec.tombstone_retention
-        if retention is not None:
-            wanted = engine.distance_of(self.state.sequence_type)
-            given = "interval" if isinstance(retention, timedelta) else "number"
-            if wanted != given:
-                self.problems.append(
-                    f"tombstone_retention is {spec.tombstone_retention!s}, but sequence_by has type"
-                    f" {self.state.sequence_type}; "
-                    + (
-                        f"write a distance like {'2 days' if wanted == 'interval' else '1000'}"
-                        if wanted
-                        else "it works with numbers, dates and timestamps only"
-                    )
-                )
+        return sequence_columns(spec, self.state.feed)
+
+    def _check_sequence_tracked(self, sequence: tuple[str, ...], tracked: tuple[Output, ...]) -> None:
         sources = {column.source: column.name for column in tracked}
-        seen = [sources[part] for part in parts if part in sources]
-        if spec.scd2 and seen:
+        seen = [sources[part] for part in sequence if part in sources]
+        if self.spec.scd2 and seen:
             self.warnings.append(
                 f"sequence column {listed(seen)} is tracked, so every event opens a version; name it in"
                 f" except_column_list or track_history_except_column_list unless that is meant"
             )
-        return parts
 
-    def _check_reserved(self, output: tuple[Output, ...]) -> None:
-        reserved = {bound.lower() for bound in self.bounds}
+    def _check_retention(self) -> None:
+        retention, sequence_type = self.spec.tombstone_retention, self.state.sequence_type
+        if retention is None or not sequence_type:
+            return
+        wanted = self.engine.distance_of(sequence_type)
+        if wanted != ("interval" if isinstance(retention, timedelta) else "number"):
+            instead = {"interval": "write a distance like 2 days", "number": "write a number like 1000"}
+            self.problems.append(
+                f"tombstone_retention is {retention!s}, but sequence_by has type {sequence_type};"
+                f" {instead.get(wanted, 'it works with numbers, dates and timestamps only, so leave it out')}"
+            )
+
+    # names and conditions
+
+    def _check_names(self, output: tuple[Output, ...]) -> None:
+        reserved = {bound.lower() for bound in _BOUNDS} if self.spec.scd2 else set()
+        reserved.add(self.engine.locator.lower())
         taken = [c.name for c in output if c.name.lower() in reserved or names.is_reserved(c.name)]
         if taken:
             self.problems.append(
-                f"output column {listed(taken)} has a name that auto_cdc writes itself; rename it in the model or"
-                f" leave it out with except_column_list"
+                f"output column {listed(taken)} has a name that auto_cdc or {self.engine.name} needs for itself;"
+                f" rename it in the model, or leave it out with except_column_list"
             )
         folded = [column.name.lower() for column in self.state.feed]
         repeated = sorted({name for name in folded if folded.count(name) > 1})
@@ -319,7 +369,7 @@ class _Resolver:
             )
 
     def _check_conditions(self) -> None:
-        for option in ("apply_as_deletes", "apply_as_truncates"):
+        for option in CONDITIONS:
             condition = getattr(self.spec, option)
             for text in quoted_text(condition, self.state.feed) if condition else ():
                 self.problems.append(
@@ -327,9 +377,35 @@ class _Resolver:
                     f" write '{text}'"
                 )
 
-    def _check_dropped(self, dropped: tuple[Column, ...]) -> None:
-        fixed = (*self.spec.keys, *(self.spec.track_history_column_list or ()))
-        gone = {column.name.lower() for column in dropped}
-        kept = [name for name in fixed if _unquoted(name).lower() in gone]
-        if kept:
-            self.problems.append(f"on_schema_change would drop {listed(kept)}, a key or tracked column")
+    # what the last run recorded
+
+    def _check_definition(self, keys: tuple[Output, ...]) -> None:
+        """Refuse a definition under which the rows that are there would mean something else."""
+        recorded, spec = self.state.control, self.spec
+        if recorded is None:
+            return
+        facts = {"stored_as_scd_type": (recorded.scd_type, spec.stored_as_scd_type)}
+        if len(keys) == len(spec.keys):
+            by_name = sorted((column.name.lower(), column.type) for column in keys)
+            facts["keys"] = (listed(recorded.keys), listed(name for name, _ in by_name))
+            if facts["keys"][0] == facts["keys"][1]:
+                types = listed(type_name for _, type_name in by_name)
+                facts["the type of the keys"] = (listed(recorded.key_types), types)
+        if self.state.sequence_type:
+            facts["the type of sequence_by"] = (recorded.sequence_type, self.state.sequence_type)
+        if recorded.scd_type == spec.stored_as_scd_type:
+            facts["tracking"] = (_tracking(recorded.track_history), _tracking(spec.track_history))
+        self.problems += [
+            f"{what} was {was} in the last run and is {now} now; rebuild the target with --full-refresh, or"
+            f" change it back"
+            for what, (was, now) in facts.items()
+            if was != now
+        ]
+
+
+def _tracking(option: tuple[str, ...]) -> str:
+    """Return the tracking option as it was written."""
+    form, *columns = option
+    if form == "all":
+        return "of all columns"
+    return f"track_history_{'' if form == 'on' else 'except_'}column_list {listed(columns)}"

@@ -5,6 +5,7 @@ Not here: anything that needs the columns of a relation; `resolve` does that.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -30,20 +31,42 @@ def _text(value: object) -> str:
     return value.strip()
 
 
-def _names(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        raise Problem(f"is the text {value!r}; write a list: ['{value}']")
-    if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) and name for name in value):
-        raise Problem(f"is {value!r}; write a list of column names: ['id']")
-    if not value:
-        raise Problem(
-            "is an empty list; leave the option out, or name the columns to leave out in the except form"
-        )
-    folded = [name.lower() for name in value]
-    repeated = sorted({name for name in folded if folded.count(name) > 1})
-    if repeated:
-        raise Problem(f"names {', '.join(repeated)} more than once; write each column once")
-    return tuple(value)
+def unquoted(name: str) -> str:
+    """Return a column's name as written in an option without the quotes around it."""
+    for quote in '"`':
+        if len(name) > 2 and name[0] == name[-1] == quote:
+            return name[1:-1].replace(quote * 2, quote)
+    return name
+
+
+def _names(instead_of_empty: str) -> Callable[[object], tuple[str, ...]]:
+    """Return the parser of a list of columns; the argument says what to write instead of an empty one."""
+
+    def parse(value: object) -> tuple[str, ...]:
+        if isinstance(value, str):
+            raise Problem(
+                f"is the text {value!r}; write a list: {[name.strip() for name in value.split(',')]}"
+            )
+        if not isinstance(value, (list, tuple)):
+            raise Problem(f"is {value!r}; write a list of column names: ['id']")
+        odd = [name for name in value if not isinstance(name, str) or not name.strip()]
+        if odd:
+            raise Problem(
+                f"has {odd[0]!r} among its names; write names as text, and quote those that YAML takes for"
+                f" something else, such as 'on', 'null' and '1'"
+            )
+        if not value:
+            raise Problem(f"is an empty list; {instead_of_empty}")
+        folded = [unquoted(name).lower() for name in value]
+        repeated = sorted({name for name in folded if folded.count(name) > 1})
+        if repeated:
+            raise Problem(f"names {', '.join(repeated)} more than once; write each column once")
+        return tuple(value)
+
+    return parse
+
+
+_sequence_list = _names("name the column that orders the events")
 
 
 _STRUCT = re.compile(r"^\s*struct\s*\((?P<parts>.*)\)\s*$", re.IGNORECASE | re.DOTALL)
@@ -61,8 +84,10 @@ def _sequence(value: object) -> tuple[str, ...]:
             raise Problem(
                 f"is {value!r}; name plain columns inside struct(...), or compute them in the model"
             )
-        return _names(parts)
-    return _names(value)
+        return _sequence_list(parts)
+    if not isinstance(value, (list, tuple)):
+        raise Problem(f"is {value!r}; write a column name, a SQL expression as text, or a list of columns")
+    return _sequence_list(value)
 
 
 def _scd_type(value: object) -> str:
@@ -85,7 +110,7 @@ _INTERVAL = re.compile(r"^\s*(\d+)\s*(second|minute|hour|day|week)s?\s*$", re.IG
 
 
 def _retention(value: object) -> int | float | timedelta:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
         return value
     interval = _INTERVAL.match(value) if isinstance(value, str) else None
     if interval is None:
@@ -111,7 +136,11 @@ def option(parse: Callable[[object], Any], values: str, doc: str, default: Any =
 class AutoCdc:
     """One `auto_cdc` model as the user wrote it, parsed; names are not yet matched with columns."""
 
-    keys: tuple[str, ...] = option(_names, "list of columns", "The columns that identify a row.")
+    keys: tuple[str, ...] = option(
+        _names("list the columns that identify a row"),
+        "list of columns",
+        "The columns that identify a row.",
+    )
     sequence_by: tuple[str, ...] = option(
         _sequence,
         "column, SQL expression, or list of columns",
@@ -127,22 +156,28 @@ class AutoCdc:
         default=None,
     )
     column_list: tuple[str, ...] | None = option(
-        _names, "list of columns", "The columns to keep; the default is all.", default=None
+        _names("leave it out to keep every column, or name the others in except_column_list"),
+        "list of columns",
+        "The columns to keep; the default is all.",
+        default=None,
     )
     except_column_list: tuple[str, ...] | None = option(
-        _names, "list of columns", "The columns to leave out of the target.", default=None
+        _names("leave it out to keep every column"),
+        "list of columns",
+        "The columns to leave out of the target.",
+        default=None,
     )
     stored_as_scd_type: str = option(
         _scd_type, "`1` or `2`", "`1` keeps the latest row of a key, `2` its history.", default=SCD1
     )
     track_history_column_list: tuple[str, ...] | None = option(
-        _names,
+        _names("to track no column, name them all in track_history_except_column_list"),
         "list of columns",
         "A new version opens only when one of these changes (SCD type 2); the default is all.",
         default=None,
     )
     track_history_except_column_list: tuple[str, ...] | None = option(
-        _names,
+        _names("leave it out to track every column"),
         "list of columns",
         "Changes of these alone open no new version (SCD type 2).",
         default=None,
@@ -178,23 +213,33 @@ class AutoCdc:
     def track_history(self) -> tuple[str, ...]:
         """The tracking option as written, in a form that can be compared between runs."""
         if self.track_history_column_list is not None:
-            return ("on", *sorted(name.lower() for name in self.track_history_column_list))
+            return ("on", *sorted(unquoted(name).lower() for name in self.track_history_column_list))
         if self.track_history_except_column_list is not None:
-            return ("except", *sorted(name.lower() for name in self.track_history_except_column_list))
+            return (
+                "except",
+                *sorted(unquoted(name).lower() for name in self.track_history_except_column_list),
+            )
         return ("all",)
 
 
 OPTIONS: dict[str, Any] = {item.name: item for item in fields(AutoCdc)}
-REQUIRED = tuple(name for name, item in OPTIONS.items() if item.default is MISSING)
+_REQUIRED = {
+    "keys": "list the columns that identify a row",
+    "sequence_by": "name the column that orders the events",
+}
+
+# Options that hold a SQL condition.
+CONDITIONS = ("apply_as_deletes", "apply_as_truncates")
 
 # Options that dbt has too, and fills in where the user wrote nothing.
 DBT_OPTIONS = frozenset({"on_schema_change", "full_refresh", "unique_key"})
 
-# Options other tools use for the same thing.
+# Words that other tools have for the same thing.
 _OTHER_WORDS = {
     "unique_key": "keys",
     "primary_key": "keys",
     "updated_at": "sequence_by",
+    "merge_update_columns": "column_list",
     "merge_exclude_columns": "except_column_list",
     "check_cols": "track_history_column_list",
     "invalidate_hard_deletes": "apply_as_deletes",
@@ -210,16 +255,19 @@ def parse(
     config: Mapping[str, object],
     meta: Mapping[str, object] | None = None,
     known: frozenset[str] = frozenset(),
+    elsewhere: frozenset[str] | None = None,
 ) -> tuple[AutoCdc | None, list[str]]:
     """Return the parsed options and every problem found.
 
     `config` holds the options set on the model at any level, `meta` the model's meta, whose flat names count as
-    options too; `known` are further option names that dbt or the adapter understands. The options are None when
-    there are problems. None values count as not set.
+    options too; `known` are further option names that dbt or the adapter declares; `elsewhere` those that macros
+    read or other models set, or None where nobody can tell, so that only misspelt names are refused. The options
+    are None when there are problems. None values count as not set.
     """
     problems: list[str] = []
     written = _merged(config, meta or {}, problems)
-    problems += _unknown(config, known)
+    unknown = _unknown(config, known, elsewhere) | _misspelt(meta or {})
+    problems += unknown.values()
     values: dict[str, Any] = {}
     for name, value in written.items():
         try:
@@ -227,11 +275,12 @@ def parse(
         except Problem as problem:
             problems.append(f"{name} {problem}")
     problems += [
-        f"{name} is missing; {'list the columns that identify a row' if name == 'keys' else 'name the column that orders the events'}"
-        for name in REQUIRED
+        f"{name} is missing; {instead}"
+        for name, instead in _REQUIRED.items()
         if name not in written
+        and not any(text.endswith((f" {name}", f" {name}?")) for text in unknown.values())
     ]
-    problems += _conflicts(values)
+    problems += _conflicts(written, values)
     if problems:
         return None, problems
     return AutoCdc(**values), []
@@ -251,32 +300,49 @@ def _merged(
     return written
 
 
-def _unknown(config: Mapping[str, object], known: frozenset[str]) -> list[str]:
-    problems = []
+def _unknown(
+    config: Mapping[str, object], known: frozenset[str], elsewhere: frozenset[str] | None
+) -> dict[str, str]:
+    """Return a problem for each name in the configuration that nobody understands."""
+    problems = {}
     for name, value in config.items():
         if name in OPTIONS or value is None:
             continue
         if name in _OTHER_WORDS:
-            problems.append(f"{name} is not an option of auto_cdc; write {_OTHER_WORDS[name]}")
+            problems[name] = f"{name} is not an option of auto_cdc; write {_OTHER_WORDS[name]}"
         elif name not in known and (near := nearest(name, OPTIONS)):
-            problems.append(f"unknown option {name}; did you mean {near}?")
+            problems[name] = f"unknown option {name}; did you mean {near}?"
+        elif elsewhere is not None and name not in known | elsewhere:
+            problems[name] = (
+                f"unknown option {name}; there are: {', '.join(OPTIONS)}; what is meant for others goes under meta"
+            )
     return problems
 
 
-def _conflicts(values: Mapping[str, Any]) -> list[str]:
+def _misspelt(meta: Mapping[str, object]) -> dict[str, str]:
+    """Return a problem for each name in meta that is all but an option: meta belongs to everybody."""
+    near = {name: nearest(name, OPTIONS, likeness=0.9) for name in meta if name not in OPTIONS}
+    return {
+        name: f"unknown option {name} in meta; did you mean {found}?" for name, found in near.items() if found
+    }
+
+
+def _conflicts(written: Mapping[str, object], values: Mapping[str, Any]) -> list[str]:
     problems = [
         f"{first} and {second} are both set; write one of them"
         for first, second in _EXCLUSIVE
-        if first in values and second in values
+        if first in written and second in written
     ]
+    if "stored_as_scd_type" in written and "stored_as_scd_type" not in values:
+        return problems
     scd_type = values.get("stored_as_scd_type", SCD1)
     if scd_type != SCD2:
         problems += [
             f"{name} needs history; set stored_as_scd_type to 2 or leave {name} out"
             for name in _EXCLUSIVE[1]
-            if name in values
+            if name in written
         ]
-    if scd_type == SCD2 and "apply_as_truncates" in values:
+    if scd_type == SCD2 and "apply_as_truncates" in written:
         problems.append(
             "apply_as_truncates works with SCD type 1 only; leave it out, or turn truncates into one delete per key"
         )

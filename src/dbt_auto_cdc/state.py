@@ -20,6 +20,15 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Index:
+    """An index of the target: its name as SQL text, the statement that makes it, and the columns in that."""
+
+    name: str
+    create: str
+    columns: str
+
+
+@dataclass(frozen=True)
 class Control:
     """What the last run recorded about the definition the target was built with.
 
@@ -43,14 +52,16 @@ class Control:
     def from_json(cls, text: str) -> Control:
         """Read a record; raises ValueError when it was written by a newer release or is damaged."""
         record = json.loads(text)
-        if not isinstance(record, dict) or record.get("format", 0) > FORMAT_VERSION:
+        if not isinstance(record, dict):
+            raise ValueError("not a record")  # noqa: TRY004 - the text is wrong, not the call
+        if record.get("format", 0) > FORMAT_VERSION:
             raise ValueError("written by a newer release")
-        for name in ("keys", "key_types", "track_history"):
-            record[name] = tuple(record[name])
         try:
+            for name in ("keys", "key_types", "track_history"):
+                record[name] = tuple(record[name])
             return cls(**record)
-        except TypeError as exc:
-            raise ValueError(str(exc)) from exc
+        except (KeyError, TypeError) as exc:
+            raise ValueError(f"damaged: {exc}") from exc
 
 
 @dataclass(frozen=True)
@@ -72,8 +83,9 @@ class Relations:
 class State:
     """Everything a plan may depend on besides the specification.
 
-    `target` and `companion` are None where there is no such relation; `contract_sql` holds the columns and
-    constraints of an enforced contract, else nothing.
+    `target` and `companion` are None where there is no such relation; `sequence_type` is empty where it could not be
+    told, and `refused` says why; `indexes` are those in the way of changes to the target; `contract_sql` holds the
+    columns and constraints of an enforced contract, else nothing.
     """
 
     model_sql: str
@@ -82,6 +94,8 @@ class State:
     target: tuple[Column, ...] | None = None
     companion: tuple[Column, ...] | None = None
     control: Control | None = None
+    refused: tuple[str, ...] = ()
+    indexes: tuple[Index, ...] = ()
     target_is_view: bool = False
     full_refresh: bool = False
     contract_sql: str = ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from dbt_auto_cdc.sql import Query, all_of, text
+from dbt_auto_cdc.state import Index
 
 INTEGERS = {"smallint": 16, "integer": 32, "bigint": 64}
 _DECIMAL = re.compile(r"^(?:decimal|numeric)\((\d+),\s*(\d+)\)$")
@@ -77,6 +78,10 @@ class Engine:
         """Whether values of a type have an order that every part of the engine agrees on."""
         raise NotImplementedError
 
+    def is_condition(self, type_name: str) -> bool:
+        """Whether values of a type are true or false."""
+        return type_name.lower() in {"boolean", "bool"}
+
     def distance_of(self, type_name: str) -> str:
         """Return what a distance between two values is: `number`, `interval` or "" where there is none."""
         raise NotImplementedError
@@ -103,6 +108,19 @@ class Engine:
         return INTEGERS
 
     # statements
+
+    def list_indexes(self, relation: str) -> str:
+        """Return the query of the names, behind a `=`, and statements of the indexes that forbid to alter a table.
+
+        Empty where the engine alters tables whatever indexes they have.
+        """
+        del relation
+        return ""
+
+    def index(self, relation: str, name: str, sql: str) -> Index:
+        """Return one of the indexes of a table, from what `list_indexes` tells."""
+        del relation
+        return Index(self.quote(name), sql, sql)
 
     def describe(self, query: str) -> str:
         """Return the statement that tells a query's column names, behind a `=`, and types without reading it.

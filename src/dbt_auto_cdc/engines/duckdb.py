@@ -5,13 +5,47 @@ Not here: MotherDuck and DuckLake, which share the dialect but not the facts.
 
 from __future__ import annotations
 
+import re
+
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.sql import Query, all_of, text
+from dbt_auto_cdc.state import Index
 
-_UNORDERED = ("map(", "json", "variant", "union(", '"null"')
-_UNSIGNED = {"utinyint": 8, "usmallint": 16, "uinteger": 32, "ubigint": 64}
+_UNORDERED = ("map", "json", "variant", "union", '"null"')
+_UNSIGNED = {"utinyint": 8, "usmallint": 16, "uinteger": 32, "ubigint": 64, "uhugeint": 128}
 _FLOATS = {"float": 24, "double": 53}
 _TIMES = {"date": 0, "timestamp_s": 1, "timestamp_ms": 2, "timestamp": 3}
+_ARRAY = re.compile(r"(?P<element>.*)(?P<size>\[\d*\])", re.DOTALL)
+_QUOTED = r'"(?:[^"]|"")*"'
+_MARKS = re.compile(rf"{_QUOTED}|'(?:[^']|'')*'|[(),]")
+_MEMBER = re.compile(rf"(?P<name>{_QUOTED}|\S+)\s+(?P<type>.*)", re.DOTALL)
+_INDEX = re.compile(
+    rf"(?P<create>CREATE.* INDEX) (?:{_QUOTED}|\w+) ON (?:(?:{_QUOTED}|\w+)\.?)+(?P<columns>.*)", re.DOTALL
+)
+
+
+def _parts(type_name: str) -> tuple[str, list[str]]:
+    """Return the word that a type begins with, and what stands between its parentheses, cut at the commas."""
+    head, _, inside = type_name.removesuffix(")").partition("(")
+    cuts, depth = [-1], 0
+    for mark in _MARKS.finditer(inside):
+        depth += {"(": 1, ")": -1}.get(mark[0], 0)
+        if mark[0] == "," and depth == 0:
+            cuts.append(mark.start())
+    return head.lower(), [
+        inside[start + 1 : end].strip() for start, end in zip(cuts, [*cuts[1:], len(inside)], strict=True)
+    ]
+
+
+def _names(relation: str) -> list[str]:
+    """Return the database, schema and table of a relation, as far as they are written."""
+    return [name[1:-1].replace('""', '"') for name in re.findall(_QUOTED, relation)]
+
+
+def _members(parts: list[str]) -> dict[str, str]:
+    """Return the members of a struct or union with their types; names differ by more than case."""
+    members = [found for part in parts if (found := _MEMBER.fullmatch(part))]
+    return {found["name"].strip('"').lower(): found["type"] for found in members}
 
 
 class DuckDB(Engine):
@@ -28,7 +62,16 @@ class DuckDB(Engine):
 
     def is_orderable(self, type_name: str) -> bool:
         """Whether values of a type have an order."""
-        return not type_name.lower().startswith(_UNORDERED)
+        if found := _ARRAY.fullmatch(type_name):
+            return self.is_orderable(found["element"])
+        head, parts = _parts(type_name)
+        if head == "struct":
+            return all(map(self.is_orderable, _members(parts).values()))
+        return head not in _UNORDERED
+
+    def is_condition(self, type_name: str) -> bool:
+        """Whether values of a type are true or false; an always missing one is neither, and that is false."""
+        return type_name.lower() in {"boolean", '"null"'}
 
     def distance_of(self, type_name: str) -> str:
         """Return what a distance between two values is."""
@@ -39,18 +82,58 @@ class DuckDB(Engine):
         return "number" if folded.startswith(numeric) else ""
 
     def widens(self, stored: str, incoming: str) -> bool:
-        """Whether every value of `stored` is the same value in `incoming`."""
-        narrow, wide = stored.lower(), incoming.lower()
-        if super().widens(stored, incoming) or narrow == '"null"':
+        """Whether every value of `stored` is the same value in `incoming`; structs are cast field by field."""
+        if stored in {incoming, '"NULL"'}:
+            return True
+        narrow, wide = _ARRAY.fullmatch(stored), _ARRAY.fullmatch(incoming)
+        if narrow and wide:
+            return narrow["size"] == wide["size"] and self.widens(narrow["element"], wide["element"])
+        (old, old_parts), (new, new_parts) = _parts(stored), _parts(incoming)
+        is_plain = bool(narrow or wide or old != new)
+        if not is_plain and self._widens_nested(old, old_parts, new_parts):
+            return True
+        is_text = new == "varchar" and old in {"enum", "json"} and not narrow
+        return is_text or self._widens_plain(stored.lower(), incoming.lower())
+
+    def _widens_nested(self, head: str, stored: list[str], incoming: list[str]) -> bool:
+        if head in {"struct", "union"}:
+            kept, members = _members(stored), _members(incoming)
+            return all(name in members and self.widens(kept[name], members[name]) for name in kept)
+        if head == "map":
+            return all(map(self.widens, stored, incoming))
+        return head == "enum" and set(stored) <= set(incoming)
+
+    def _widens_plain(self, narrow: str, wide: str) -> bool:
+        if super().widens(narrow, wide):
             return True
         if narrow in _UNSIGNED:
-            signed = self.integers.get(wide, 0)
-            return _UNSIGNED[narrow] < signed or _UNSIGNED[narrow] <= _UNSIGNED.get(wide, 0)
+            bits = _UNSIGNED[narrow]
+            return bits < self.integers.get(wide, 0) or bits <= max(
+                _UNSIGNED.get(wide, 0), _FLOATS.get(wide, 0)
+            )
         if wide in _FLOATS:
             return self.integers.get(narrow, 99) <= _FLOATS[wide] or narrow == "float"
-        if narrow in _TIMES:
-            return _TIMES[narrow] <= _TIMES.get(wide, -1)
-        return wide == "varchar" and narrow.startswith("enum(")
+        return narrow in _TIMES and _TIMES[narrow] <= _TIMES.get(wide, -1)
+
+    def list_indexes(self, relation: str) -> str:
+        """Return the query of a table's indexes, with which DuckDB refuses to alter or drop any of its columns."""
+        *place, table = _names(relation)
+        schema, database = place[-1:], place[-2:-1]
+        where = [
+            f"table_name = {text(table)}",
+            f"schema_name = {text(schema[0]) if schema else 'current_schema()'}",
+            f"database_name = {text(database[0]) if database else 'current_database()'}",
+        ]
+        return f"select '=' || index_name, sql\nfrom duckdb_indexes()\nwhere {all_of(where)}\norder by index_name"
+
+    def index(self, relation: str, name: str, sql: str) -> Index:
+        """Return an index of a table: the catalog's statement lacks the database and at times the schema."""
+        found = _INDEX.fullmatch(sql)
+        assert found is not None  # noqa: S101 - DuckDB writes the statement itself
+        place = "".join(f"{self.quote(part)}." for part in _names(relation)[:-1])
+        columns = found["columns"].rstrip("; ")
+        create = f"{found['create'].lower()} {self.quote(name)} on {relation} {columns}"
+        return Index(f"{place}{self.quote(name)}", create, columns)
 
     def describe(self, query: str) -> str:
         """Return the statement that tells a query's column names and types without reading it."""

@@ -6,10 +6,12 @@ Not here: how events become rows (`scd`); nothing is sent from here.
 from __future__ import annotations
 
 from datetime import timedelta
+from types import ModuleType
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
+from dbt_auto_cdc.materializations import evolution
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.resolve import Layout, resolve
 from dbt_auto_cdc.scd import changes, scd1, scd2
@@ -28,11 +30,10 @@ def plan(model: str, spec: AutoCdc, state: State, relations: Relations, engine: 
     definition = _definition(job)
     steps: tuple[Step, ...]
     if why is not None:
-        steps = (*_read(job), *_build(job, state, definition))
+        steps = (*_mode(job).read(job), *_build(job, state, definition), *_expire(job))
     else:
-        _refuse_drift(job, definition)
-        steps = (*_prepare(job), *_read(job), *_apply(job), *_record(job, definition), *_expire(job))
-    suffixes = (names.STAGE, names.EVENTS, names.TIMELINE if spec.scd2 else names.WINNERS)
+        steps = (*_table_of_view(job), *evolution.prepare(job), *_mode(job).read(job), *_apply(job), *_record(job, definition), *_expire(job))
+    suffixes = (names.STAGE, names.EVENTS, *((names.STORED, names.LINE, names.TIMELINE) if spec.scd2 else (names.WINNERS, names.GONE)))
     working = [job.working(suffix) for suffix in suffixes]
     return Plan(
         model=model,
@@ -99,37 +100,14 @@ def _definition(job: Job) -> Control:
     )
 
 
-def _refuse_drift(job: Job, definition: Control) -> None:
-    """Refuse a definition under which the rows that are there would mean something else."""
-    recorded = job.state.control
-    assert recorded is not None  # noqa: S101 - without it the target is built
-    facts = (
-        ("keys", listed(recorded.keys), listed(definition.keys)),
-        ("the type of the keys", listed(recorded.key_types), listed(definition.key_types)),
-        ("the type of sequence_by", recorded.sequence_type, definition.sequence_type),
-        ("stored_as_scd_type", recorded.scd_type, definition.scd_type),
-        ("the track_history option", " ".join(recorded.track_history), " ".join(definition.track_history)),
-    )
-    problems = [
-        f"{what} was {was} in the last run and is {now} now; rebuild the target with --full-refresh, or change it back"
-        for what, was, now in facts
-        if was != now
-    ]
-    if problems:
-        raise AutoCdcError(job.model, problems)
-
-
-def _read(job: Job) -> tuple[Step, ...]:
-    """Bring the feed into new events, one per key and sequence."""
-    mode = scd2 if job.spec.scd2 else scd1
-    kept = () if job.reads_all else (mode.events(job),)
-    return (mode.stage(job), *kept, mode.check(job), changes.distinct(job))
+def _mode(job: Job) -> ModuleType:
+    return scd2 if job.spec.scd2 else scd1
 
 
 def _apply(job: Job) -> tuple[Step, ...]:
     if job.spec.scd2:
-        return (scd2.timeline(job), scd2.measure(job), *scd2.apply(job))
-    return (scd1.winners(job), *scd1.apply(job))
+        return (*scd2.timeline(job), scd2.measure(job), *scd2.apply(job))
+    return scd1.apply(job)
 
 
 # building
@@ -142,10 +120,10 @@ def _build(job: Job, before: State, definition: Control) -> tuple[Step, ...]:
     if replaces:
         target = job.relations.rebuilt_target
         companion = job.relations.rebuilt_companion
-    derived = scd2.timeline(job) if job.spec.scd2 else scd1.winners(job)
+    cut = scd2.timeline(job) if job.spec.scd2 else ()
     rows = scd2.versions(job) if job.spec.scd2 else scd1.rows(job)
     return (
-        Step(derived.name, derived.sql),
+        *cut,
         *(Step(f"clear {what}", job.engine.drop_table(what)) for what in (companion, target) if replaces),
         Step("create the companion", job.engine.create_table(companion, _companion_rows(job, definition))),
         *_create_target(job, target, rows),
@@ -211,21 +189,6 @@ def _companion_rows(job: Job, definition: Control) -> Query:
 # going on
 
 
-def _prepare(job: Job) -> tuple[Step, ...]:
-    """Give target and companion the columns that this run needs."""
-    steps = [*_table_of_view(job), *_alterations(job, job.target, job.layout)]
-    stored = {column.name.lower(): column.type for column in job.state.companion or ()}
-    for column in job.layout.untracked:
-        quoted = job.engine.quote(column.name)
-        if column.name.lower() not in stored:
-            sql = job.engine.add_column(job.companion, quoted, column.type)
-            steps.append(Step(f"add column {column.name} to the companion", sql))
-        elif stored[column.name.lower()] != column.type:
-            sql = job.engine.widen_column(job.companion, quoted, column.type)
-            steps.append(Step(f"widen column {column.name} of the companion", sql))
-    return tuple(steps)
-
-
 def _table_of_view(job: Job) -> tuple[Step, ...]:
     """Turn a target that is a view of another table (a clone) into a table of its own."""
     if not job.state.target_is_view:
@@ -238,24 +201,6 @@ def _table_of_view(job: Job) -> tuple[Step, ...]:
         Step("drop the clone", job.engine.drop_view(job.target)),
         Step("put the copy in its place", job.engine.rename_table(aside, job.relations.identifier)),
     )
-
-
-def _alterations(job: Job, relation: str, layout: Layout) -> list[Step]:
-    engine = job.engine
-    steps = [
-        Step(f"add column {c.name}", engine.add_column(relation, engine.quote(c.name), c.type))
-        for c in layout.added
-    ]
-    steps += [
-        Step(
-            f"widen column {c.name} to {c.type}", engine.widen_column(relation, engine.quote(c.name), c.type)
-        )
-        for c in layout.widened
-    ]
-    return steps + [
-        Step(f"drop column {c.name}", engine.drop_column(relation, engine.quote(c.name)))
-        for c in layout.dropped
-    ]
 
 
 def _record(job: Job, definition: Control) -> tuple[Step, ...]:

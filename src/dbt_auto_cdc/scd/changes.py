@@ -1,6 +1,6 @@
-"""From the model's SELECT to new events: staged, told from known ones, checked, one per key and sequence.
+"""From the model's SELECT to new events: staged, told from known ones, one per key and sequence.
 
-Not here: what the events do to the target; `scd1` and `scd2` do that.
+Not here: what is refused (`check`), and what the events do to the target (`scd1`, `scd2`).
 """
 
 from __future__ import annotations
@@ -9,31 +9,27 @@ from dataclasses import dataclass
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
-from dbt_auto_cdc.plan import Rule, Step
-from dbt_auto_cdc.resolve import Output
+from dbt_auto_cdc.plan import Step
+from dbt_auto_cdc.resolve import Columns, Output
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.spec import AutoCdc
 from dbt_auto_cdc.sql import Query, any_of, comma, indented
+from dbt_auto_cdc.state import Column
 
 EVENT = (names.SEQUENCE, names.KIND)
-
-# What the check of the events measures.
-NEW = "num_new_events"
-REPEATED = "num_repeated_events"
-TRUNCATED = "num_new_truncates"
-
 
 @dataclass(frozen=True)
 class Known:
     """How a mode tells known events while staging, where one narrow join does it.
 
     `join` follows the evaluated feed, called src; `is_new` says whether an event has to be applied and `is_late`
-    whether it lies below its key's greatest sequence.
+    whether it lies below its key's greatest sequence, `locator` where that is remembered.
     """
 
     join: str
     is_new: str
     is_late: str
+    locator: str
 
 
 def stage(job: Job, known: Known | None = None) -> Step:
@@ -49,9 +45,12 @@ def stage(job: Job, known: Known | None = None) -> Step:
     source = f"from (\n{indented(job.state.model_sql)}\n) as src"
     query = Query().then("evaluated", f"select\n    {comma(columns)}\n{source}")
     if known:
-        marks = f"{known.is_new} as {names.IS_NEW}, {known.is_late} as {names.IS_LATE}"
+        marks = (
+            f"{known.is_new} as {names.IS_NEW}, {known.is_late} as {names.IS_LATE}, {known.locator} as {names.HIDDEN}"
+        )
         kept = [
-            name if name in job.keys else f"case when {names.IS_NEW} then {name} end as {name}" for name in job.output
+            name if name in job.keys else f"case when {names.IS_NEW} then {name} end as {name}"
+            for name in (*job.output, names.HIDDEN)
         ]
         query = query.then("told", f"select src.*, {marks}\nfrom evaluated as src\n{known.join}").then(
             "stage", f"select\n    {comma([*kept, *EVENT, names.IS_NEW, names.IS_LATE])}\nfrom told"
@@ -86,9 +85,15 @@ def sequence_expression(spec: AutoCdc, parts: tuple[str, ...], engine: Engine) -
     return f"case when {missing} then null else {engine.composite(quoted)} end"
 
 
+def condition_expression(condition: str, feed: tuple[Column, ...], engine: Engine) -> str:
+    """Return a condition over the feed's rows: the column of that name if there is one, else SQL."""
+    column = Columns(feed).find(condition)
+    return f"src.{engine.quote(column.name)}" if column else f"(\n{indented(condition)}\n)"
+
+
 def _kind(job: Job) -> str:
     branches = [
-        f"when (\n{indented(condition)}\n) then '{kind}'"
+        f"when {condition_expression(condition, job.state.feed, job.engine)} then '{kind}'"
         for kind, condition in (
             ("truncate", job.spec.apply_as_truncates),
             ("delete", job.spec.apply_as_deletes),
@@ -107,156 +112,34 @@ def events(job: Job, query: Query) -> Step:
     return Step("keep the events that are new", job.engine.create_working(job.events, query))
 
 
-def check(job: Job, late: str) -> Step:
-    """Measure the events and refuse what must not be applied.
-
-    In: stage and events; `late` is a SELECT of one number. Out: one row of measures.
-    """
-    stg, new = job.working(names.STAGE), job.events
-    nulls = [f"count(case when evt.{names.SEQUENCE} is null then 1 end) as null_sequence"]
-    nulls.append(
-        f"min(case when evt.{names.SEQUENCE} is null then {job.key_text('evt')} end) as null_sequence_example"
-    )
-    for number, key in enumerate(job.keys):
-        missing = f"evt.{key} is null and evt.{names.KIND} <> 'truncate'"
-        shown = job.engine.as_text(f"evt.{names.SEQUENCE}")
-        nulls.append(f"count(case when {missing} then 1 end) as null_key_{number}")
-        nulls.append(f"min(case when {missing} then {shown} end) as null_key_{number}_example")
-    query = (
-        Query()
-        .then("found", f"select\n    count(*) as {NEW},\n    {comma(nulls)}\nfrom {new} as evt")
-        .then("repeated", _repeated(job, new))
-        .then("variants", _variants(job, new))
-        .then("tied", _tied(job, new))
-        .then(
-            "checked",
-            f"""
-select
-    (select count(*) from {stg}) as num_read_rows,
-    ({late}) as num_late_rows,
-    {_truncated(job)} as {TRUNCATED},
-    (select coalesce(sum(copies), 0) from repeated) as {REPEATED},
-    (select coalesce(sum(copies), 0) from repeated) - (select count(*) from variants) as num_duplicate_rows,
-    (select count(*) from tied) as num_tied_rows,
-    (select count(*) from tied) as tied_keys,
-    (select min({job.key_text("tied")} || ' at ' || {job.engine.as_text(f"tied.{names.SEQUENCE}")}) from tied)
-        as tied_keys_example,
-    found.*
-from found""",
-        )
-    )
-    return Step("check the events", query.render(), measures=True, rules=_rules(job))
-
-
-def _truncated(job: Job) -> str:
-    """Count the truncates that no earlier run applied."""
-    if not job.truncates:
-        return "0"
-    known = (
-        ""
-        if job.builds
-        else (
-            f" and not exists (select 1 from {job.companion} as cmp"
-            f" where cmp.{names.KIND} = 'truncate' and cmp.{names.SEQUENCE} >= stg.{names.SEQUENCE})"
-        )
-    )
-    return (
-        f"(select count(*) from {job.working(names.STAGE)} as stg where stg.{names.KIND} = 'truncate'{known})"
-    )
-
-
-def _repeated(job: Job, new: str) -> str:
+def repeated(job: Job) -> str:
+    """Return the SELECT of the keys and sequences that more than one new event has."""
     group = ", ".join([*job.keys, names.SEQUENCE])
-    return (
-        f"select {group}, count(*) as copies from {new}\n"
-        f"where {names.KIND} <> 'truncate' group by {group} having count(*) > 1"
-    )
+    return f"select {group} from {job.events} where {names.KIND} <> 'truncate' group by {group} having count(*) > 1"
 
 
-def _variants(job: Job, new: str) -> str:
-    """One row per way in which the events of a key at one sequence differ; a delete's payload is not written."""
-    written = [
-        f"case when evt.{names.KIND} = 'upsert' then "
-        f"{job.engine.comparable(f'evt.{job.engine.quote(column.name)}', column.type)} end as written_{number}"
-        for number, column in enumerate(job.layout.output)
-        if column not in job.layout.keys
-    ]
-    columns = [*of("evt", [*job.keys, *EVENT]), *written]
-    return (
-        f"select distinct\n    {comma(columns)}\nfrom {new} as evt\n"
-        f"join repeated on {job.same_key('evt', 'repeated')} and evt.{names.SEQUENCE} = repeated.{names.SEQUENCE}"
-    )
-
-
-def _tied(job: Job, new: str) -> str:
-    """One row per key and sequence with events that differ; for SCD type 1 only where they decide the row."""
-    group = ", ".join(of("variants", [*job.keys, names.SEQUENCE]))
-    tied = f"select {group} from variants group by {group} having count(*) > 1"
-    if job.spec.scd2:
-        return tied
-    keys = ", ".join(job.keys)
-    return f"""
-select tied.* from (
-    {tied}
-) as tied
-join (select {keys}, max({names.SEQUENCE}) as latest from {new} where {names.KIND} <> 'truncate' group by {keys}) as top
-    on {job.same_key("tied", "top")} and tied.{names.SEQUENCE} = top.latest"""
-
-
-def _rules(job: Job) -> tuple[Rule, ...]:
-    sequence = ", ".join(job.spec.sequence_by)
-    rules = [
-        Rule(
-            "null_sequence",
-            f"sequence_by {sequence} is null in {{count}} of the new rows, for example {{example}}; a null has no"
-            f" place in the order: filter such rows out in the model, or compute a value",
-        )
-    ]
-    for number, column in enumerate(job.layout.keys):
-        rules.append(
-            Rule(
-                f"null_key_{number}",
-                f"key column {column.name} is null in {{count}} of the new rows, for example at {sequence}"
-                f" {{example}}; filter such rows out in the model, or give them a key",
-            )
-        )
-    if job.spec.sequence_ties != "allow":
-        rules.append(
-            Rule(
-                "tied_keys",
-                f"{{count}} keys have different events at one sequence, for example {{example}}; make sequence_by"
-                f" finer (a list adds a tie-breaker: ['{sequence}', 'log_position']), filter before-images out in"
-                f" the model, or set sequence_ties to allow",
-                warns=job.spec.sequence_ties == "warn",
-            )
-        )
-    return tuple(rules)
-
-
-def distinct(job: Job) -> Step:
-    """Leave one event per key and sequence.
+def by_precedence(job: Job, alias: str) -> list[str]:
+    """Return the ORDER BY entries among events of one key and sequence: first the one that counts.
 
     Copies are equal unless ties are let through; then a delete comes before an upsert, and of two upserts the
     greater by the output columns in their order, null lowest.
     """
-    new = job.events
-    order = [f"evt.{names.KIND}"]
-    if job.spec.sequence_ties != "fail":
-        order += [
-            job.engine.descending(job.engine.comparable(f"evt.{job.engine.quote(c.name)}", c.type))
-            for c in job.layout.output
-        ]
-    group = ", ".join(of("evt", [*job.keys, names.SEQUENCE]))
-    query = (
-        Query()
-        .then("repeated", _repeated(job, new))
-        .then(
-            "ranked",
-            f"select evt.{job.engine.locator} as locator,\n"
-            f"    row_number() over (partition by {group} order by {', '.join(order)}) as place\n"
-            f"from {new} as evt\njoin repeated on {job.same_key('evt', 'repeated')}"
-            f" and evt.{names.SEQUENCE} = repeated.{names.SEQUENCE}",
-        )
-        .then("copies", "select locator from ranked where place > 1")
+    if job.spec.sequence_ties == "fail":
+        return []
+    values = (
+        job.engine.comparable(f"{alias}.{name}", column.type)
+        for name, column in zip(job.output, job.layout.output, strict=True)
     )
-    return Step("leave one event per key and sequence", job.engine.delete_located(new, query), (REPEATED,))
+    return [f"{alias}.{names.KIND}", *map(job.engine.descending, values)]
+
+
+def copies(job: Job) -> str:
+    """Return the SELECT of the locators of events that do not count; it follows `repeated`."""
+    group = ", ".join(of("evt", [*job.keys, names.SEQUENCE]))
+    return f"""
+select locator from (
+    select evt.{job.engine.locator} as locator,
+        row_number() over (partition by {group} order by {", ".join(by_precedence(job, "evt"))}) as place
+    from {job.events} as evt
+    join repeated on {job.same_key("evt", "repeated")} and evt.{names.SEQUENCE} = repeated.{names.SEQUENCE}
+) as ranked where place > 1"""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Step
-from dbt_auto_cdc.scd import changes
+from dbt_auto_cdc.scd import changes, check
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, comma
 
@@ -31,6 +31,12 @@ def _with_truncation(job: Job) -> Query:
     )
 
 
+def read(job: Job) -> tuple[Step, ...]:
+    """Bring the feed into checked new events and their winners."""
+    kept = () if job.reads_all else (events(job),)
+    return (stage(job), *kept, *judged(job))
+
+
 def stage(job: Job) -> Step:
     """Evaluate the user's SQL; an event at or below its key's sequence in the companion is known, or too late."""
     if job.builds:
@@ -42,6 +48,7 @@ def stage(job: Job) -> Step:
             join=f"left join {job.companion} as cmp on {job.same_key('src', 'cmp')}",
             is_new=f"({stored} is null or {sequence} is null or {sequence} > {stored})",
             is_late=f"coalesce({sequence} < {stored}, false)",
+            locator=f"cmp.{job.engine.locator}",
         ),
     )
 
@@ -49,9 +56,9 @@ def stage(job: Job) -> Step:
 def events(job: Job) -> Step:
     """Keep events above what their key has, and not below the latest truncate; no truncates.
 
-    Out: the stage's columns.
+    Out: the stage's columns, and the locator of the key's row in the companion, null where there is none.
     """
-    columns = comma(of("stg", [*job.output, *changes.EVENT]))
+    columns = comma(of("stg", _columns(job)))
     source, live = f"from {job.working(names.STAGE)} as stg", [f"stg.{names.KIND} <> 'truncate'"]
     if job.truncates:
         source += f"\ncross join {_TRUNCATION}"
@@ -65,32 +72,44 @@ def events(job: Job) -> Step:
     return changes.events(job, query)
 
 
-def check(job: Job) -> Step:
-    """Measure and refuse; late is an event below its key's sequence, known or not."""
-    late = "0"
-    if not job.builds:
-        late = (
-            f"select count(*) from {job.working(names.STAGE)}"
-            f" where {names.IS_LATE} and {names.KIND} <> 'truncate'"
-        )
-    return changes.check(job, late)
+def _columns(job: Job) -> list[str]:
+    return [*job.output, *changes.EVENT, *(() if job.builds else (names.HIDDEN,))]
 
 
 def winners(job: Job) -> Step:
     """Keep each key's greatest event. Out: one row per touched key."""
-    columns = [*job.output, *changes.EVENT]
+    order = ", ".join([f"evt.{names.SEQUENCE} desc", *changes.by_precedence(job, "evt")])
     query = Query().then(
         "winners",
-        f"select\n    {comma(columns)}\nfrom (\n"
-        f"    select evt.*, row_number() over (partition by {', '.join(job.keys)}"
-        f" order by {names.SEQUENCE} desc) as place\n"
+        f"select\n    {comma(_columns(job))}\nfrom (\n"
+        f"    select evt.*, row_number() over (partition by {', '.join(of('evt', job.keys))} order by {order}) as place\n"
         f"    from {job.events} as evt\n) as ranked\nwhere place = 1",
     )
-    return Step(
-        "choose each key's greatest event",
-        job.engine.create_working(job.working(names.WINNERS), query),
-        only_if=(changes.NEW, changes.TRUNCATED),
+    return Step("choose each key's greatest event", job.engine.create_working(job.working(names.WINNERS), query))
+
+
+def judged(job: Job) -> tuple[Step, ...]:
+    """Choose the winners, find the rows that they replace, then measure and refuse."""
+    won = job.working(names.WINNERS)
+    if job.builds:
+        return (winners(job), check.check(job, changes.repeated(job), winners=won))
+    gone = f"select count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows\nfrom {_gone(job)}"
+    return (winners(job), gone_rows(job), check.check(job, changes.repeated(job), winners=won, more=gone))
+
+
+def _gone(job: Job) -> str:
+    return job.working(names.GONE)
+
+
+def gone_rows(job: Job) -> Step:
+    """Find the target's rows of the touched keys. Out: one row per such row, with what won over it."""
+    query = Query().then(
+        "gone",
+        f"select tgt.{job.engine.locator} as {names.LOCATOR}, won.{names.KIND}\n"
+        f"from {job.target} as tgt\n"
+        f"join {job.working(names.WINNERS)} as won on {job.same_key('won', 'tgt')}",
     )
+    return Step("find the rows of the touched keys", job.engine.create_working(_gone(job), query))
 
 
 def rows(job: Job) -> Query:
@@ -123,42 +142,24 @@ def truncation(job: Job) -> Query:
 
 def apply(job: Job) -> tuple[Step, ...]:
     """Write the winners: whole rows by DELETE and INSERT, nothing else is touched."""
-    won = job.working(names.WINNERS)
-    new = (changes.NEW,)
-
-    def keys_of(kind: str) -> Query:
-        return Query().then("keys", f"select {', '.join(job.keys)} from {won} where {names.KIND} = '{kind}'")
-
-    touched = Query().then("touched", f"select {', '.join(job.keys)} from {won}")
-    engine, target, companion = job.engine, job.target, job.companion
+    engine, target, companion, new = job.engine, job.target, job.companion, (check.NEW,)
+    gone = Query().then("gone", f"select {names.LOCATOR} from {_gone(job)}")
+    known = Query().then(
+        "known", f"select {names.HIDDEN} from {job.working(names.WINNERS)} where {names.HIDDEN} is not null"
+    )
+    columns = [*job.keys, *changes.EVENT]
     return (
         *(_truncate(job) if job.truncates else ()),
-        Step(
-            "delete the rows of deleted keys",
-            engine.delete_matching(target, job.keys, keys_of("delete")),
-            only_if=new,
-            counts="num_deleted_rows",
-        ),
-        Step(
-            "delete the rows that are replaced",
-            engine.delete_matching(target, job.keys, keys_of("upsert")),
-            new,
-        ),
-        Step(
-            "insert the rows", engine.insert(target, job.output, rows(job)), new, counts="num_upserted_rows"
-        ),
-        Step("forget what the keys had", engine.delete_matching(companion, job.keys, touched), new),
-        Step(
-            "remember the keys' sequences",
-            engine.insert(companion, [*job.keys, *changes.EVENT], remembered(job)),
-            new,
-        ),
+        Step("delete the rows of the touched keys", engine.delete_located(target, gone), new),
+        Step("insert the rows", engine.insert(target, job.output, rows(job)), new, counts="num_upserted_rows"),
+        Step("forget the keys' old sequences", engine.delete_located(companion, known), new),
+        Step("remember the keys' sequences", engine.insert(companion, columns, remembered(job)), new),
     )
 
 
 def _truncate(job: Job) -> tuple[Step, ...]:
-    """Remove what lies below the latest truncate, rows written by hand included, unless this run writes it anew."""
-    engine, truncated = job.engine, (changes.TRUNCATED,)
+    """Remove what lies below the latest truncate, rows written by hand included; touched keys are seen to already."""
+    engine, truncated = job.engine, (check.TRUNCATED,)
     gone = _with_truncation(job).then(
         "gone",
         f"""
@@ -170,7 +171,7 @@ where not exists (
 )
 and not exists (
     select 1 from {job.working(names.WINNERS)} as won
-    where {job.same_key("won", "tgt")} and won.{names.KIND} = 'upsert'
+    where {job.same_key("won", "tgt")}
 )""",
     )
     below = _with_truncation(job).then(

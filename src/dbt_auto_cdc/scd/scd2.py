@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
-from dbt_auto_cdc.scd import changes
+from dbt_auto_cdc.scd import changes, check
 from dbt_auto_cdc.scd.job import Job, of
-from dbt_auto_cdc.sql import Query, any_of, comma
+from dbt_auto_cdc.sql import Query, all_of, any_of, comma
 
 ENDED = "num_versions_ended"
 WRITTEN = "num_versions_written"
@@ -18,255 +18,300 @@ FORGOTTEN = "num_hidden_forgotten"
 HIDDEN = "num_hidden_remembered"
 
 
-def stage(job: Job) -> Step:
-    """Evaluate the user's SQL."""
-    return changes.stage(job)
+def read(job: Job) -> tuple[Step, ...]:
+    """Bring the feed into checked new events."""
+    if job.builds:
+        return (changes.stage(job), check.check(job, changes.repeated(job)))
+    return (
+        changes.stage(job),
+        _stored(job),
+        _new_events(job),
+        check.check(job, changes.repeated(job), late=_late(job)),
+    )
 
 
-def events(job: Job) -> Step:
+def _stored(job: Job) -> Step:
+    """Find the versions of the staged keys, narrowly. Out: one row per version, with its locator and bounds."""
+    keys = ", ".join(job.keys)
+    query = Query().then(
+        "stored",
+        f"select {', '.join(of('tgt', job.keys))},\n"
+        f"    tgt.{job.start_at} as {names.SEQUENCE}, tgt.{job.end_at} as {names.OLD_END},"
+        f" tgt.{job.engine.locator} as {names.LOCATOR}\n"
+        f"from {job.target} as tgt\n"
+        f"join (select distinct {keys} from {job.working(names.STAGE)}) as stg on {job.same_key('stg', 'tgt')}",
+    )
+    return Step("find the versions of the keys", job.engine.create_working(job.working(names.STORED), query))
+
+
+def _new_events(job: Job) -> Step:
     """Keep events that are no bound of a version of their key and not remembered as hidden.
 
     Out: the stage's columns. A hidden upsert counts only while the version that hides it is there.
     """
     columns = comma(of("stg", [*job.output, *changes.EVENT]))
-    same_version = (
-        f"{job.same_key('tgt', 'cmp')} and tgt.{job.start_at} = cmp.{names.RUN_START}"
-        f" and (tgt.{job.end_at} is null or cmp.{names.SEQUENCE} < tgt.{job.end_at})"
+    stored = job.working(names.STORED)
+    is_inside = (
+        f"{job.same_key('tgt', 'cmp')} and tgt.{names.SEQUENCE} = cmp.{names.RUN_START}"
+        f" and (tgt.{names.OLD_END} is null or cmp.{names.SEQUENCE} < tgt.{names.OLD_END})"
     )
+    place = ", ".join(of("cmp", [*job.keys, names.SEQUENCE]))
     hidden = f"""
-select {", ".join(of("cmp", [*job.keys, names.SEQUENCE]))}
-from {job.companion} as cmp where cmp.{names.KIND} = 'delete'
+select {place} from {job.companion} as cmp where cmp.{names.KIND} = 'delete'
 union all
-select {", ".join(of("cmp", [*job.keys, names.SEQUENCE]))}
-from {job.companion} as cmp
-join {job.target} as tgt on {same_version}
-where cmp.{names.KIND} = 'upsert'"""
+select {place} from {job.companion} as cmp join {stored} as tgt on {is_inside} where cmp.{names.KIND} = 'upsert'"""
 
-    def is_bound(column: str) -> str:
+    def is_known(relation: str, column: str) -> str:
         return (
-            f"select 1 from {job.target} as tgt"
-            f" where {job.same_key('tgt', 'stg')} and tgt.{column} = stg.{names.SEQUENCE}"
+            f"exists (select 1 from {relation} as known"
+            f" where {job.same_key('known', 'stg')} and known.{column} = stg.{names.SEQUENCE})"
         )
 
     new = f"""
 select
     {columns}
 from {job.working(names.STAGE)} as stg
-where not exists ({is_bound(job.start_at)})
-and not exists ({is_bound(job.end_at)})
-and not exists (
-    select 1 from hidden where {job.same_key("hidden", "stg")} and hidden.{names.SEQUENCE} = stg.{names.SEQUENCE}
-)"""
+where not {is_known(stored, names.SEQUENCE)}
+and not {is_known(stored, names.OLD_END)}
+and not {is_known("hidden", names.SEQUENCE)}"""
     return changes.events(job, Query().then("hidden", hidden).then("new", new))
 
 
-def check(job: Job) -> Step:
-    """Measure and refuse; late is a new event below the greatest sequence its key had."""
-    late = "0"
-    if not job.builds:
-        bound = f"coalesce(tgt.{job.end_at}, tgt.{job.start_at})"
-        late = f"""
+def _late(job: Job) -> str:
+    """Count the new events below the greatest sequence that their key had."""
+    keys = ", ".join(job.keys)
+    return f"""
 select count(*) from {job.events} as evt
 join (
-    select {", ".join(job.keys)}, max(sequence) as latest from (
-        select {", ".join(of("tgt", job.keys))}, {bound} as sequence from {job.target} as tgt
-        where exists (select 1 from {job.events} as evt where {job.same_key("evt", "tgt")})
+    select {keys}, max(sequence) as latest from (
+        select {keys}, coalesce({names.OLD_END}, {names.SEQUENCE}) as sequence from {job.working(names.STORED)}
         union all
-        select {", ".join(of("cmp", [*job.keys, names.SEQUENCE]))} from {job.companion} as cmp
-        where exists (select 1 from {job.events} as evt where {job.same_key("evt", "cmp")})
-    ) as known group by {", ".join(job.keys)}
-) as head on {job.same_key("head", "evt")} and evt.{names.SEQUENCE} < head.latest
-"""
-    return changes.check(job, late)
+        select {", ".join(of("cmp", [*job.keys, names.SEQUENCE]))}
+        from {job.companion} as cmp
+        join (select distinct {keys} from {job.events}) as evt on {job.same_key("evt", "cmp")}
+    ) as known group by {keys}
+) as head on {job.same_key("head", "evt")} and evt.{names.SEQUENCE} < head.latest"""
 
 
-def timeline(job: Job) -> Step:
-    """Order the touched part of each key's timeline and cut it into runs.
+# the timeline
 
-    In: new events, and of their keys the versions that end after the first of them, with what these hide. Out: one
-    row per event; on a run's last event the run's bounds and the version it replaces, on a version's first event
-    the version's locator.
-    """
-    query = Query() if job.builds else _known(job)
-    query = query.then("ordered", _ordered(job)).then("marked", _marked(job)).then("bounded", _bounded(job))
-    query = query.then("timeline", _compared(job))
-    return Step(
+
+def line(job: Job) -> str:
+    """Return the working table with the events of the touched part of each timeline, and their values."""
+    return job.events if job.builds else job.working(names.LINE)
+
+
+def timeline(job: Job) -> tuple[Step, ...]:
+    """Order the touched part of each key's timeline and cut it into runs."""
+    cut = Step(
         "cut the touched timelines into runs",
-        job.engine.create_working(job.working(names.TIMELINE), query),
-        only_if=(changes.NEW,),
+        job.engine.create_working(job.working(names.TIMELINE), _cut(job)),
+        () if job.builds else (check.NEW,),
+    )
+    return (cut,) if job.builds else (_lined_up(job), cut)
+
+
+def _lined_up(job: Job) -> Step:
+    """Put the new events beside what the affected versions say and hide: the first wide read of the target.
+
+    In: new events, and of their keys the versions that end after the first of them. Out: one row per event; the
+    first event of a version carries its locator and end, a hidden event its place in the companion.
+    """
+    query = _affected(job)
+    sources = [_delivered(job), _first_events(job), _inner_events(job), _closing_deletes(job), _hidden_deletes(job)]
+    query = query.then("line", "\nunion all\n".join(source.strip() for source in sources))
+    return Step(
+        "line up the events of the touched keys", job.engine.create_working(line(job), query), (check.NEW,)
     )
 
 
-def _known(job: Job) -> Query:
-    """The affected versions and what they hide, as events."""
-    columns = [*job.keys, *_values(job)]
+def _affected(job: Job) -> Query:
+    """The affected versions with their values, and what they hide."""
     touched = (
         f"select {', '.join(job.keys)}, min({names.SEQUENCE}) as {names.FIRST}\n"
         f"from {job.events} group by {', '.join(job.keys)}"
     )
+    reached = f"""
+select {", ".join(of("old", [names.SEQUENCE, names.OLD_END, names.LOCATOR]))}
+from {job.working(names.STORED)} as old
+join touched on {job.same_key("touched", "old")}
+where old.{names.OLD_END} is null or old.{names.OLD_END} > touched.{names.FIRST}"""
     affected = f"""
 select
-    {comma(of("tgt", columns))},
-    tgt.{job.start_at} as {names.SEQUENCE}, tgt.{job.end_at} as {names.OLD_END}, tgt.{job.engine.locator} as {names.LOCATOR}
+    {comma(of("tgt", job.output))},
+    {comma(of("reached", [names.SEQUENCE, names.OLD_END, names.LOCATOR]))}
 from {job.target} as tgt
-join touched on {job.same_key("touched", "tgt")}
-where tgt.{job.end_at} is null or tgt.{job.end_at} > touched.{names.FIRST}"""
-    deletes = f"""
-select {", ".join(of("cmp", [*job.keys, names.SEQUENCE]))}, cmp.{job.engine.locator} as {names.HIDDEN}
-from {job.companion} as cmp
-join touched on {job.same_key("touched", "cmp")} and cmp.{names.SEQUENCE} > touched.{names.FIRST}
-where cmp.{names.KIND} = 'delete' and not exists (
-    select 1 from affected where {job.same_key("affected", "cmp")} and affected.{names.SEQUENCE} = cmp.{names.SEQUENCE}
-)"""
-    untracked = job.quoted(job.layout.untracked)
+join reached on reached.{names.LOCATOR} = tgt.{job.engine.locator}"""
     inside = f"""
 select
-    {comma(of("cmp", [*job.keys, names.SEQUENCE, names.RUN_START, *untracked]))},
+    {comma(of("cmp", [*job.keys, names.SEQUENCE, names.RUN_START, *job.quoted(job.layout.untracked)]))},
     cmp.{job.engine.locator} as {names.HIDDEN}
 from {job.companion} as cmp
 join affected on {job.same_key("affected", "cmp")} and affected.{names.SEQUENCE} = cmp.{names.RUN_START}
     and (affected.{names.OLD_END} is null or cmp.{names.SEQUENCE} < affected.{names.OLD_END})
 where cmp.{names.KIND} = 'upsert'"""
-    latest = (
-        f"select {', '.join([*job.keys, names.RUN_START])}, max({names.SEQUENCE}) as latest\n"
-        f"from inside group by {', '.join([*job.keys, names.RUN_START])}"
-    )
-    query = Query().then("touched", touched).then("affected", affected).then("deletes", deletes)
-    return query.then("inside", inside).then("latest", latest)
+    query = Query().then("touched", touched).then("reached", reached).then("affected", affected).then("inside", inside)
+    if not job.layout.untracked:
+        return query
+    version = ", ".join([*job.keys, names.RUN_START])
+    return query.then("latest", f"select {version}, max({names.SEQUENCE}) as latest\nfrom inside group by {version}")
 
 
-def _values(job: Job) -> list[str]:
-    return [name for name in job.output if name not in job.keys]
-
-
-def _ordered(job: Job) -> str:
-    """All events of the touched part, each with the kind before it and whether it differs from that."""
-    changed = any_of(
-        job.engine.differs(compared, f"lag({compared}) over events_of_key")
-        for compared in (
-            job.engine.comparable(f"evt.{job.engine.quote(column.name)}", column.type)
-            for column in job.layout.tracked
-        )
-    )
-    sources = [_new_events(job)]
-    if not job.builds:
-        sources += [_first_events(job), _inner_events(job), _closing_deletes(job), _hidden_deletes(job)]
-    union = "\nunion all\n".join(source.strip() for source in sources)
-    return f"""
-select
-    evt.*,
-    lag(evt.{names.KIND}) over events_of_key as {names.PREVIOUS},
-    {changed} as {names.CHANGED}
-from (
-{union}
-) as evt
-window events_of_key as (partition by {", ".join(of("evt", job.keys))} order by evt.{names.SEQUENCE})"""
-
-
-def _event(job: Job, values: list[str], alias: str, sequence: str, kind: str, marks: dict[str, str]) -> str:
-    """Return the select list of one kind of event; marks that it lacks are null."""
+def _event(job: Job, values: list[str], kind: str, marks: dict[str, str]) -> str:
+    """Return the select list of one kind of event; `values` in the order of the output, marks that it lacks null."""
     types = {names.OLD_END: job.layout.sequence_type, names.RUN_START: job.layout.sequence_type}
-    listed = [*of(alias, job.keys), *values, f"{sequence} as {names.SEQUENCE}", f"{kind} as {names.KIND}"]
-    for mark in (names.LOCATOR, names.OLD_END, names.HIDDEN, names.RUN_START, names.SHOWS):
+    listed = [f"{value} as {name}" for name, value in zip(job.output, values, strict=True)]
+    listed += [f"{marks[names.SEQUENCE]} as {names.SEQUENCE}", f"{kind} as {names.KIND}"]
+    optional = [names.LOCATOR, names.OLD_END, names.HIDDEN, names.RUN_START]
+    for mark in [*optional, *([names.SHOWS] if job.layout.untracked else [])]:
         null = job.engine.null(types.get(mark, job.engine.locator_type))
         listed.append(f"{marks.get(mark, null)} as {mark}")
     return f"select\n    {comma(listed)}"
 
 
-def _new_events(job: Job) -> str:
-    columns = of("new", _values(job))
-    return (
-        _event(job, columns, "new", f"new.{names.SEQUENCE}", f"new.{names.KIND}", {})
-        + f"\nfrom {job.events} as new"
-    )
+def _delivered(job: Job) -> str:
+    marks = {names.SEQUENCE: f"evt.{names.SEQUENCE}"}
+    return _event(job, of("evt", job.output), f"evt.{names.KIND}", marks) + f"\nfrom {job.events} as evt"
 
 
 def _first_events(job: Job) -> str:
-    """The upsert that opened each affected version; what it showed before it was overwritten comes from the companion."""
-    untracked = set(job.quoted(job.layout.untracked))
-    values = [
-        f"case when first.{names.HIDDEN} is null then tgt.{name} else first.{name} end as {name}"
-        if name in untracked
-        else f"tgt.{name}"
-        for name in _values(job)
-    ]
-    marks = {
-        names.LOCATOR: f"tgt.{names.LOCATOR}",
-        names.OLD_END: f"tgt.{names.OLD_END}",
-        names.HIDDEN: f"first.{names.HIDDEN}",
-        names.RUN_START: f"first.{names.RUN_START}",
-        names.SHOWS: f"case when latest.latest is null or latest.latest = tgt.{names.SEQUENCE} then tgt.{names.LOCATOR} end",
-    }
-    return (
-        _event(job, values, "tgt", f"tgt.{names.SEQUENCE}", "'upsert'", marks)
-        + f"""
-from affected as tgt
+    """The upsert that opened each affected version; what later ones overwrote comes from the companion."""
+    marks = {name: f"tgt.{name}" for name in (names.SEQUENCE, names.LOCATOR, names.OLD_END)}
+    values, joins = of("tgt", job.output), ""
+    if job.layout.untracked:
+        untracked = set(job.quoted(job.layout.untracked))
+        stored = f"first.{names.HIDDEN} is null"
+        values = [
+            f"case when {stored} then tgt.{name} else first.{name} end" if name in untracked else f"tgt.{name}"
+            for name in job.output
+        ]
+        marks |= {name: f"first.{name}" for name in (names.HIDDEN, names.RUN_START)}
+        alone = f"latest.latest is null or latest.latest = tgt.{names.SEQUENCE}"
+        marks[names.SHOWS] = f"case when {alone} then tgt.{names.LOCATOR} end"
+        joins = f"""
 left join inside as first on {job.same_key("first", "tgt")} and first.{names.SEQUENCE} = tgt.{names.SEQUENCE}
 left join latest on {job.same_key("latest", "tgt")} and latest.{names.RUN_START} = tgt.{names.SEQUENCE}"""
-    )
+    return _event(job, values, "'upsert'", marks) + f"\nfrom affected as tgt{joins}"
 
 
 def _inner_events(job: Job) -> str:
     """The upserts inside each affected version; the last of them shows what the version shows."""
-    untracked = set(job.quoted(job.layout.untracked))
-    is_last = f"cmp.{names.SEQUENCE} = latest.latest"
-    values = [
-        f"case when {is_last} then tgt.{name} else cmp.{name} end as {name}"
-        if name in untracked
-        else f"tgt.{name}"
-        for name in _values(job)
-    ]
-    marks = {
-        names.HIDDEN: f"cmp.{names.HIDDEN}",
-        names.RUN_START: f"cmp.{names.RUN_START}",
-        names.SHOWS: f"case when {is_last} then tgt.{names.LOCATOR} end",
-    }
-    return (
-        _event(job, values, "cmp", f"cmp.{names.SEQUENCE}", "'upsert'", marks)
-        + f"""
+    marks = {name: f"cmp.{name}" for name in (names.SEQUENCE, names.HIDDEN, names.RUN_START)}
+    values, joins = of("tgt", job.output), ""
+    if job.layout.untracked:
+        untracked = set(job.quoted(job.layout.untracked))
+        is_last = f"cmp.{names.SEQUENCE} = latest.latest"
+        values = [
+            f"case when {is_last} then tgt.{name} else cmp.{name} end" if name in untracked else f"tgt.{name}"
+            for name in job.output
+        ]
+        marks[names.SHOWS] = f"case when {is_last} then tgt.{names.LOCATOR} end"
+        joins = f"\njoin latest on {job.same_key('latest', 'cmp')} and latest.{names.RUN_START} = cmp.{names.RUN_START}"
+    return f"""{_event(job, values, "'upsert'", marks)}
 from inside as cmp
-join affected as tgt on {job.same_key("tgt", "cmp")} and tgt.{names.SEQUENCE} = cmp.{names.RUN_START}
-join latest on {job.same_key("latest", "cmp")} and latest.{names.RUN_START} = cmp.{names.RUN_START}
+join affected as tgt on {job.same_key("tgt", "cmp")} and tgt.{names.SEQUENCE} = cmp.{names.RUN_START}{joins}
 where cmp.{names.SEQUENCE} > cmp.{names.RUN_START}"""
-    )
 
 
-def _empty_values(job: Job) -> list[str]:
-    columns = [column for column in job.layout.output if column not in job.layout.keys]
-    return [f"{job.engine.null(column.type)} as {job.engine.quote(column.name)}" for column in columns]
+def _only_key(job: Job, alias: str) -> list[str]:
+    """Return the output with nothing but the key: a delete's payload is never written."""
+    columns = zip(job.output, job.layout.output, strict=True)
+    return [f"{alias}.{name}" if name in job.keys else job.engine.null(column.type) for name, column in columns]
 
 
 def _closing_deletes(job: Job) -> str:
     """The delete at each affected end where no version starts."""
-    return (
-        _event(job, _empty_values(job), "tgt", f"tgt.{names.OLD_END}", "'delete'", {})
-        + f"""
+    marks = {names.SEQUENCE: f"tgt.{names.OLD_END}"}
+    return f"""{_event(job, _only_key(job, "tgt"), "'delete'", marks)}
 from affected as tgt
 where tgt.{names.OLD_END} is not null and not exists (
     select 1 from affected as next
     where {job.same_key("next", "tgt")} and next.{names.SEQUENCE} = tgt.{names.OLD_END}
 )"""
-    )
 
 
 def _hidden_deletes(job: Job) -> str:
-    marks = {names.HIDDEN: f"cmp.{names.HIDDEN}"}
-    return (
-        _event(job, _empty_values(job), "cmp", f"cmp.{names.SEQUENCE}", "'delete'", marks)
-        + "\nfrom deletes as cmp"
+    """The deletes after the first new event that closed nothing; one at a version's start is overruled by it."""
+    marks = {names.SEQUENCE: f"cmp.{names.SEQUENCE}", names.HIDDEN: f"cmp.{job.engine.locator}"}
+    return f"""{_event(job, _only_key(job, "cmp"), "'delete'", marks)}
+from {job.companion} as cmp
+join touched on {job.same_key("touched", "cmp")} and cmp.{names.SEQUENCE} > touched.{names.FIRST}
+where cmp.{names.KIND} = 'delete' and not exists (
+    select 1 from affected where {job.same_key("affected", "cmp")} and affected.{names.SEQUENCE} = cmp.{names.SEQUENCE}
+)"""
+
+
+def _cut(job: Job) -> Query:
+    """Cut the line into runs, narrowly: values are looked at only for pairs of neighbouring upserts.
+
+    Out: one row per event, without values; on a run's last event the run's bounds and the version it replaces.
+    """
+    query = Query()
+    if job.spec.sequence_ties != "fail":
+        query = query.then("repeated", changes.repeated(job)).then("copies", changes.copies(job))
+    query = query.then("ordered", _ordered(job)).then("differing", _differing(job))
+    query = query.then("marked", _marked(job)).then("bounded", _bounded(job))
+    return query.then("timeline", _compared(job))
+
+
+def _marks(job: Job) -> list[str]:
+    if job.builds:
+        return []
+    marks = [names.LOCATOR, names.OLD_END, names.HIDDEN, names.RUN_START]
+    return [*marks, *([names.SHOWS] if job.layout.untracked else [])]
+
+
+def _ordered(job: Job) -> str:
+    """Each event with the one before it; copies are left out, and being equal may stand for one another."""
+    source = f"from {line(job)} as evt"
+    if job.spec.sequence_ties != "fail":
+        source += f"\nwhere evt.{job.engine.locator} not in (select locator from copies)"
+    columns = [*job.keys, *changes.EVENT, *_marks(job)]
+    return f"""
+select * from (
+    select
+        evt.{job.engine.locator} as {names.EVENT},
+        {comma(of("evt", columns))},
+        lag(evt.{names.KIND}) over events_of_key as {names.PREVIOUS},
+        lag(evt.{job.engine.locator}) over events_of_key as {names.PREVIOUS_EVENT},
+        lag(evt.{names.SEQUENCE}) over events_of_key as {names.PREVIOUS_SEQUENCE}
+    {source}
+    window events_of_key as (partition by {", ".join(of("evt", job.keys))} order by evt.{names.SEQUENCE})
+) as neighbours
+where {names.PREVIOUS_SEQUENCE} is null or {names.PREVIOUS_SEQUENCE} <> {names.SEQUENCE}"""
+
+
+def _differing(job: Job) -> str:
+    """The upserts that differ from the upsert before them in a tracked column."""
+    differs = any_of(
+        job.engine.differs(
+            job.engine.comparable(f"this.{name}", column.type), job.engine.comparable(f"that.{name}", column.type)
+        )
+        for name, column in zip(job.quoted(job.layout.tracked), job.layout.tracked, strict=True)
     )
+    tracked = ", ".join([f"{job.engine.locator} as {names.EVENT}", *job.quoted(job.layout.tracked)])
+    return f"""
+select pair.{names.EVENT}
+from (
+    select {names.EVENT}, {names.PREVIOUS_EVENT} from ordered
+    where {names.KIND} = 'upsert' and {names.PREVIOUS} = 'upsert'
+) as pair
+join (select {tracked} from {line(job)}) as this on this.{names.EVENT} = pair.{names.EVENT}
+join (select {tracked} from {line(job)}) as that on that.{names.EVENT} = pair.{names.PREVIOUS_EVENT}
+where {differs}"""
 
 
 def _marked(job: Job) -> str:
     """Tell which upserts open a run and which deletes close one."""
-    del job
+    columns = [names.EVENT, *job.keys, *changes.EVENT, *_marks(job)]
+    unlike = f"{names.PREVIOUS} is null or {names.PREVIOUS} = 'delete' or differing.{names.EVENT} is not null"
     return f"""
 select
-    ordered.*,
-    {names.KIND} = 'upsert' and ({names.PREVIOUS} is null or {names.PREVIOUS} = 'delete' or {names.CHANGED})
-        as {names.OPENS},
-    {names.KIND} = 'delete' and coalesce({names.PREVIOUS} = 'upsert', false) as {names.CLOSES}
-from ordered"""
+    {comma(of("evt", columns))},
+    evt.{names.KIND} = 'upsert' and ({unlike}) as {names.OPENS},
+    evt.{names.KIND} = 'delete' and coalesce({names.PREVIOUS} = 'upsert', false) as {names.CLOSES}
+from ordered as evt
+left join differing on differing.{names.EVENT} = evt.{names.EVENT}"""
 
 
 def _bounded(job: Job) -> str:
@@ -292,7 +337,6 @@ def _compared(job: Job) -> str:
     Columns added: the version replaced, whether it shows the same values, whether its end moved, and whether the
     event is to be remembered as hidden.
     """
-    values = [*job.keys, *_values(job)]
     hides = [
         f"(evt.{names.KIND} = 'delete' and not evt.{names.CLOSES})",
         f"(evt.{names.KIND} = 'upsert' and not evt.{names.OPENS})",
@@ -300,28 +344,18 @@ def _compared(job: Job) -> str:
     if job.layout.untracked:
         hides.append(f"(evt.{names.OPENS} and not evt.{names.LAST})")
     columns = [
-        *of("evt", [*values, names.SEQUENCE, names.KIND, names.LOCATOR, names.OLD_END, names.HIDDEN]),
-        f"evt.{names.RUN_START} as {names.WAS_IN}",
-        f"evt.{names.LAST}",
+        *of("evt", [names.EVENT, *job.keys, *changes.EVENT, names.LAST]),
         f"case when evt.{names.KIND} = 'upsert' then evt.{names.STARTED} end as {names.RUN_START}",
         f"case when evt.{names.LAST} then evt.{names.NEXT} end as {names.RUN_END}",
         f"({any_of(hides)}) as {names.HIDES}",
     ]
     if job.builds:
         return f"select\n    {comma([*columns, f'false as {names.SAME}'])}\nfrom bounded as evt"
-    same = f"old.{names.LOCATOR} is not null"
-    shown = ""
-    if job.layout.untracked:
-        pairs = (
-            (job.engine.comparable(f"evt.{quoted}", c.type), job.engine.comparable(f"shown.{quoted}", c.type))
-            for c, quoted in zip(job.layout.untracked, job.quoted(job.layout.untracked), strict=True)
-        )
-        equal = " and ".join(f"not ({job.engine.differs(*pair)})" for pair in pairs)
-        same = f"old.{names.LOCATOR} is not null and (evt.{names.SHOWS} = old.{names.LOCATOR} or ({equal}))"
-        shown = f"\nleft join affected as shown on shown.{names.LOCATOR} = old.{names.LOCATOR}"
     columns += [
+        *of("evt", [names.LOCATOR, names.OLD_END, names.HIDDEN]),
+        f"evt.{names.RUN_START} as {names.WAS_IN}",
         f"old.{names.LOCATOR} as {names.REPLACES}",
-        f"coalesce({same}, false) as {names.SAME}",
+        f"coalesce({_is_same(job)}, false) as {names.SAME}",
         f"{job.engine.differs(f'evt.{names.NEXT}', f'old.{names.OLD_END}')} as {names.MOVED}",
     ]
     return f"""
@@ -329,7 +363,32 @@ select
     {comma(columns)}
 from bounded as evt
 left join bounded as old on evt.{names.LAST} and {job.same_key("old", "evt")}
-    and old.{names.SEQUENCE} = evt.{names.STARTED} and old.{names.LOCATOR} is not null{shown}"""
+    and old.{names.SEQUENCE} = evt.{names.STARTED} and old.{names.LOCATOR} is not null{_shown(job)}"""
+
+
+def _is_same(job: Job) -> str:
+    """The condition that a run's last event has the values that the version with its start shows."""
+    found = f"old.{names.LOCATOR} is not null"
+    if not job.layout.untracked:
+        return found
+    equal = all_of(
+        f"not ({job.engine.differs(job.engine.comparable(f'this.{name}', c.type), job.engine.comparable(f'shown.{name}', c.type))})"
+        for name, c in zip(job.quoted(job.layout.untracked), job.layout.untracked, strict=True)
+    )
+    return f"{found} and (evt.{names.SHOWS} = old.{names.LOCATOR} or ({equal}))"
+
+
+def _shown(job: Job) -> str:
+    """The joins to the untracked values of the run's last event and of the version it may replace."""
+    if not job.layout.untracked:
+        return ""
+    untracked = ", ".join(job.quoted(job.layout.untracked))
+    here = line(job)
+    return f"""
+left join (select {job.engine.locator} as {names.EVENT}, {untracked} from {here}) as this
+    on this.{names.EVENT} = case when old.{names.LOCATOR} is not null then evt.{names.EVENT} end
+left join (select {names.SHOWS}, {untracked} from {here} where {names.SHOWS} is not null) as shown
+    on shown.{names.SHOWS} = old.{names.LOCATOR}"""
 
 
 # What becomes of a row of the timeline.
@@ -343,9 +402,17 @@ _IS_FORGOTTEN = f"{names.HIDDEN} is not null and not ({names.HIDES} and {_IS_REM
 
 def versions(job: Job) -> Query:
     """Return the versions to be written, in the target's columns."""
-    bounds = f"{names.RUN_START} as {job.start_at}, {names.RUN_END} as {job.end_at}"
-    columns = ", ".join([*job.output, bounds])
-    return Query().then("versions", f"select {columns}\nfrom {job.working(names.TIMELINE)}\nwhere {_IS_WRITTEN}")
+    written = f"select {names.EVENT}, {names.RUN_START}, {names.RUN_END}\nfrom {job.working(names.TIMELINE)}\nwhere {_IS_WRITTEN}"
+    bounds = [f"run.{names.RUN_START} as {job.start_at}", f"run.{names.RUN_END} as {job.end_at}"]
+    return (
+        Query()
+        .then("written", written)
+        .then(
+            "versions",
+            f"select {', '.join([*of('evt', job.output), *bounds])}\nfrom {line(job)} as evt\n"
+            f"join written as run on run.{names.EVENT} = evt.{job.engine.locator}",
+        )
+    )
 
 
 def hidden_columns(job: Job) -> list[str]:
@@ -355,12 +422,21 @@ def hidden_columns(job: Job) -> list[str]:
 
 def remembered(job: Job) -> Query:
     """Return the hidden events that the companion lacks."""
-    untracked = [
-        f"case when {names.KIND} = 'upsert' then {name} end as {name}" for name in job.quoted(job.layout.untracked)
-    ]
-    columns = ", ".join([*job.keys, names.SEQUENCE, names.KIND, names.RUN_START, *untracked])
-    missing = _is_missing(job)
-    return Query().then("hidden", f"select {columns}\nfrom {job.working(names.TIMELINE)}\nwhere {missing}")
+    narrow = [*job.keys, names.SEQUENCE, names.KIND, names.RUN_START]
+    source, missing = job.working(names.TIMELINE), _is_missing(job)
+    untracked = job.quoted(job.layout.untracked)
+    if not untracked:
+        return Query().then("hidden", f"select {', '.join(narrow)}\nfrom {source}\nwhere {missing}")
+    values = [f"case when evt.{names.KIND} = 'upsert' then evt.{name} end as {name}" for name in untracked]
+    return (
+        Query()
+        .then("missing", f"select {', '.join([names.EVENT, *narrow])}\nfrom {source}\nwhere {missing}")
+        .then(
+            "hidden",
+            f"select {', '.join([*of('missing', narrow), *values])}\nfrom {line(job)} as evt\n"
+            f"join missing on missing.{names.EVENT} = evt.{job.engine.locator}",
+        )
+    )
 
 
 def _is_missing(job: Job) -> str:
@@ -369,17 +445,17 @@ def _is_missing(job: Job) -> str:
 
 def _forgotten(job: Job) -> Query:
     """Return the companion's rows that hide nothing any more, or stand in another run."""
-    line = job.working(names.TIMELINE)
-    return Query().then("forgotten", f"select {names.HIDDEN} from {line}\nwhere {_IS_FORGOTTEN}")
+    source = job.working(names.TIMELINE)
+    return Query().then("forgotten", f"select {names.HIDDEN} from {source}\nwhere {_IS_FORGOTTEN}")
 
 
 def _removed(job: Job) -> Query:
     """Return the locators of versions that do not stay."""
-    line = job.working(names.TIMELINE)
+    cut = job.working(names.TIMELINE)
     return Query().then(
         "removed",
-        f"select evt.{names.LOCATOR} from {line} as evt\nwhere evt.{names.LOCATOR} is not null and not exists (\n"
-        f"    select 1 from {line} as kept where kept.{names.REPLACES} = evt.{names.LOCATOR} and kept.{names.SAME}\n)",
+        f"select evt.{names.LOCATOR} from {cut} as evt\nwhere evt.{names.LOCATOR} is not null and not exists (\n"
+        f"    select 1 from {cut} as kept where kept.{names.REPLACES} = evt.{names.LOCATOR} and kept.{names.SAME}\n)",
     )
 
 
@@ -413,13 +489,13 @@ select
     (select count(*) from crossed) as crossed_versions,
     (select min(example) from crossed) as crossed_versions_example
 from {job.working(names.TIMELINE)}"""
-    query = Query().then("stored", _stored(job)).then("crossed", _CROSSED).then("measured", measured)
+    query = Query().then("stored", _stored_bounds(job)).then("crossed", _CROSSED).then("measured", measured)
     rule = Rule(
         "crossed_versions",
         f"{{count}} rows of the target have bounds that overlap, are empty or lack {names.START_AT}, for example"
         f" {{example}}; they were written by hand: correct them, one open row a key and no overlap",
     )
-    return Step("measure what changes", query.render(), only_if=(changes.NEW,), measures=True, rules=(rule,))
+    return Step("measure what changes", query.render(), only_if=(check.NEW,), measures=True, rules=(rule,))
 
 
 _CROSSED = """
@@ -428,7 +504,7 @@ where start_at is null or end_at <= start_at or next_start_at < end_at
     or (end_at is null and next_start_at is not null)"""
 
 
-def _stored(job: Job) -> str:
+def _stored_bounds(job: Job) -> str:
     """The affected versions as they stand in the target, each with the start of the next."""
     keys = ", ".join(of("evt", job.keys))
     shown = job.engine.as_text(f"evt.{names.SEQUENCE}")

@@ -5,6 +5,7 @@ Not here: anything an engine spells in its own way; that is `engines`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -56,3 +57,31 @@ def any_of(conditions: Iterable[str]) -> str:
 def text(value: str) -> str:
     """Return a SQL text literal."""
     return "'" + value.replace("'", "''") + "'"
+
+
+_LEXEMES = re.compile(
+    r"""(?P<text>'(?:[^']|'')*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)
+    |(?P<name>"(?:[^"]|"")*"|`[^`]*`)
+    |(?P<comment>--[^\n]*|/\*.*?\*/)
+    |(?P<end>;)
+    |(?P<space>\s+)
+    |(?P<code>[^'"`$;/\s-]+|.)""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def code_of(sql: str) -> str:
+    """Return SQL text without what stands in its text literals and comments; quoted names stay."""
+    return "".join(
+        {"text": "''", "comment": " "}.get(str(found.lastgroup), found[0]) for found in _LEXEMES.finditer(sql)
+    )
+
+
+def without_semicolon(sql: str) -> str:
+    """Return a statement without a closing semicolon and what follows it."""
+    end, is_ended = 0, False
+    for found in _LEXEMES.finditer(sql):
+        if found.lastgroup not in {"end", "space", "comment"}:
+            end, is_ended = found.end(), False
+        is_ended = is_ended or found.lastgroup == "end"
+    return sql[:end] if is_ended else sql

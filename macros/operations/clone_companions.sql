@@ -1,0 +1,18 @@
+{#
+  After `dbt clone`: gives each cloned target of ours the companion of the one it was cloned from.
+  Everything is looked at before anything is written; then it is one transaction a model.
+#}
+{% macro clone_companions(from_schema, from_database=none, models=none) %}
+  {% if execute %}
+    {% set plans = [] %}
+    {% for node in auto_cdc._python().find_models(resolver=builtins.ref, wanted=models) %}
+      {% do plans.append(auto_cdc._clone_plan(node, from_schema, from_database, models is not none)) %}
+    {% endfor %}
+    {% for plan in plans %}
+      {% set outcome = auto_cdc._execute(plan) %}
+      {% do adapter.commit() %}
+      {% set rows = ' (' ~ outcome.measures['num_companion_rows'] ~ ' rows)' if plan.steps else '' %}
+      {% do log('auto_cdc: model ' ~ plan.model ~ ': ' ~ plan.action ~ rows, info=true) %}
+    {% endfor %}
+  {% endif %}
+{% endmacro %}

@@ -1,0 +1,76 @@
+"""Gives target and companion the columns that a run needs.
+
+Not here: which changes there are (`resolve`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dbt_auto_cdc.plan import Step
+from dbt_auto_cdc.scd.job import Job
+from dbt_auto_cdc.sql import Query, comma
+
+
+def prepare(job: Job) -> tuple[Step, ...]:
+    """Return the steps before the feed is read; none where the columns stay."""
+    refuses = job.state.indexes and (job.layout.widened or job.layout.dropped)
+    return (*(_copied(job) if refuses else _altered(job)), *_companion(job))
+
+
+def _altered(job: Job) -> Iterator[Step]:
+    engine = job.engine
+    for column in job.layout.added:
+        sql = engine.add_column(job.target, engine.quote(column.name), column.type)
+        yield Step(f"add column {column.name}", sql)
+    for column in job.layout.widened:
+        sql = engine.widen_column(job.target, engine.quote(column.name), column.type)
+        yield Step(f"widen column {column.name} to {column.type}", sql)
+    for column in job.layout.dropped:
+        yield Step(f"drop column {column.name}", engine.drop_column(job.target, engine.quote(column.name)))
+
+
+def _copied(job: Job) -> Iterator[Step]:
+    """Copy the target into one with the new columns, because its engine alters no table that has indexes.
+
+    To drop the indexes first is not enough: DuckDB remembers until the commit which columns had one.
+    """
+    engine, aside = job.engine, job.relations.rebuilt_target
+    added = {column.name for column in job.layout.added}
+    columns = {
+        engine.quote(column.name): engine.null(column.type)
+        if column.name in added
+        else f"cast({engine.quote(column.name)} as {column.type})"
+        for column in job.layout.output
+    }
+    if job.spec.scd2:
+        columns |= {bound: bound for bound in (job.start_at, job.end_at)}
+    values = comma(f"{value} as {name}" for name, value in columns.items())
+    rows = Query().then("rows", f"select\n    {values}\nfrom {job.target}")
+    yield Step("clear what an earlier run left", engine.drop_table(aside))
+    if job.state.contract_sql:
+        yield Step("make a table as the contract says", f"create table {aside} {job.state.contract_sql}")
+        yield Step("copy the rows into the new columns", engine.insert(aside, list(columns), rows))
+    else:
+        yield Step("copy the rows into the new columns", engine.create_table(aside, rows))
+    yield Step("drop the old table with its indexes", engine.drop_table(job.target))
+    yield Step("put the copy in its place", engine.rename_table(aside, job.relations.identifier))
+    for index in job.state.indexes:
+        yield Step(f"make index {index.name} again", index.create)
+
+
+def _companion(job: Job) -> Iterator[Step]:
+    engine = job.engine
+    stored = {column.name.lower(): column for column in job.state.companion or ()}
+    for column in job.layout.untracked:
+        quoted, there = engine.quote(column.name), stored.get(column.name.lower())
+        if there is None:
+            sql = engine.add_column(job.companion, quoted, column.type)
+            yield Step(f"add column {column.name} to the companion", sql)
+        elif there.type != column.type:
+            sql = engine.widen_column(job.companion, quoted, column.type)
+            yield Step(f"widen column {column.name} of the companion to {column.type}", sql)
+    for column in job.layout.dropped:
+        if column.name.lower() in stored:
+            sql = engine.drop_column(job.companion, engine.quote(column.name))
+            yield Step(f"drop column {column.name} of the companion", sql)

@@ -1,0 +1,108 @@
+"""What the run-operations of this package may call: the other half of `bridge`, for work between runs.
+
+Not here: runs (`bridge`), and the decisions, which live in `materializations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dbt_auto_cdc import commands, names
+from dbt_auto_cdc import explain as explanation
+from dbt_auto_cdc.engines import engine_for, supported
+from dbt_auto_cdc.errors import AutoCdcError, listed
+from dbt_auto_cdc.materializations import adopt, clone
+from dbt_auto_cdc.observe import Ask, Existing, describe, observe
+from dbt_auto_cdc.relations import Beside, relations_of
+from dbt_auto_cdc.resolve import sequence_columns
+from dbt_auto_cdc.scd.changes import sequence_expression
+
+if TYPE_CHECKING:
+    from dbt_auto_cdc.bridge import Model
+    from dbt_auto_cdc.execute import Outcome
+    from dbt_auto_cdc.plan import Plan
+    from dbt_auto_cdc.state import State
+
+
+def find_models(*, resolver: Any, wanted: Sequence[str] | None) -> list[Any]:
+    """Return the project's models of our materializations: all, or the wanted ones."""
+    from dbt_auto_cdc.bridge import MATERIALIZATIONS
+
+    return commands.find_models(resolver.manifest.nodes, MATERIALIZATIONS, wanted)
+
+
+def call_in_model(*, resolver: Any, name: str, macro: str, full_refresh: bool) -> object:
+    """Call a macro of this package as the materialization of model `name` would, the model compiled."""
+    (node,) = find_models(resolver=resolver, wanted=[name])
+    return commands.call_in_model(resolver, node, macro, full_refresh=full_refresh)
+
+
+def explain(*, model: Model, plan: Plan) -> str:
+    """Return the plan of the next run as text for a person."""
+    return explanation.explain(plan, model.relations, model.spec.stored_as_scd_type)
+
+
+def plan_adoption(
+    *, model: Model, ask: Ask, target_exists: bool, target_is_view: bool, companion_exists: bool
+) -> Plan:
+    """Observe through `ask` and return the plan of taking the table that is there over."""
+    existing = Existing(target_exists, companion_exists, target_is_view)
+    state = observe(model.name, model.spec, model.sql, model.relations, model.engine, existing, ask)
+    return adopt.plan(
+        adopt.Table(model.name, model.spec, state, model.relations, model.engine),
+        holds_expression=target_exists and _holds_expression(model, state, ask),
+    )
+
+
+def _holds_expression(model: Model, state: State, ask: Ask) -> bool:
+    """Tell whether sequence_by is an expression that the table's own columns answer, in the same type."""
+    if len(model.spec.sequence_by) > 1 or sequence_columns(model.spec, state.feed):
+        return False
+    expression = sequence_expression(model.spec, (), model.engine)
+    query = f"select {expression} as {names.SEQUENCE} from {model.relations.target} as src"
+    try:
+        columns = describe(model.engine, ask, query)
+    except Exception:  # noqa: BLE001 - every adapter has its own exceptions, and no is an answer here
+        return False
+    return columns[0].type == state.sequence_type
+
+
+def adopted(*, model: Model, outcome: Outcome) -> str:
+    """Return what an adoption did, as a sentence for the log."""
+    left = adopt.told(model.spec, outcome.measures)
+    return f"auto_cdc: model {model.name}: took {model.relations.target} over; {left}"
+
+
+def schema_cloned_from(*, schema: str, target_schema: str, from_schema: str) -> str:
+    """Return where a model's original is, given where those in the target's own schema are.
+
+    A custom schema is by default the target's with a suffix, and its original's then has the suffix as well.
+    """
+    return from_schema + schema.removeprefix(target_schema) if schema.startswith(target_schema) else schema
+
+
+def plan_clone(
+    *, name: str, adapter_type: str, identifier: str, target: str, beside: Beside, **there: Any
+) -> Plan:
+    """Return the plan of giving one model's clone its companion; no steps where there is nothing to do.
+
+    `there` says what the catalog has of both, field by field of `clone.Clone`.
+    """
+    engine = engine_for(adapter_type)
+    if engine is None:
+        known = listed(supported())
+        raise AutoCdcError(name, [f"there is no engine for adapter {adapter_type}; there is: {known}"])
+    relations = relations_of(adapter_type, identifier, target=target, beside=beside)
+    return clone.plan(clone.Clone(model=name, relations=relations, **there), engine)
+
+
+EXPORTS: dict[str, Callable[..., object]] = {
+    "adopted": adopted,
+    "call_in_model": call_in_model,
+    "explain": explain,
+    "find_models": find_models,
+    "plan_adoption": plan_adoption,
+    "plan_clone": plan_clone,
+    "schema_cloned_from": schema_cloned_from,
+}

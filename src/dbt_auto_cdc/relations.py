@@ -1,0 +1,44 @@
+"""The names of a model's relations: what stands beside its target, now and while it is rebuilt.
+
+Not here: suffixes and how names are shortened (`names`), and which relations exist (macros).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dbt_auto_cdc import names
+from dbt_auto_cdc.engines import engine_for
+from dbt_auto_cdc.state import Relations
+
+# The limit of an engine that nobody described: PostgreSQL's, the shortest in use.
+_SHORTEST_LIMIT = 63
+
+Beside = Callable[..., object]
+
+
+def relations_of(adapter_type: str, identifier: str, *, target: str, beside: Beside) -> Relations:
+    """Return a target's relations; `beside(path={"identifier": ...})` gives a relation in the target's schema."""
+    companion = companion_identifier(identifier, adapter_type)
+
+    def at(name: str) -> str:
+        return str(beside(path={"identifier": name}))
+
+    return Relations(
+        target=target,
+        companion=at(companion),
+        identifier=identifier,
+        companion_identifier=companion,
+        rebuilt_target=at(_with_suffix(identifier, names.REBUILT, adapter_type)),
+        rebuilt_companion=at(_with_suffix(companion, names.REBUILT, adapter_type)),
+    )
+
+
+def companion_identifier(identifier: str, adapter_type: str) -> str:
+    """Return the name of a target's companion."""
+    return _with_suffix(identifier, names.COMPANION, adapter_type)
+
+
+def _with_suffix(identifier: str, suffix: str, adapter_type: str) -> str:
+    engine = engine_for(adapter_type)
+    return names.with_suffix(identifier, suffix, engine.identifier_limit if engine else _SHORTEST_LIMIT)

@@ -1,0 +1,142 @@
+"""Measures the new events and refuses what must not be applied: nulls, and events that dispute one place.
+
+Not here: how the events came about (`changes`).
+"""
+
+from __future__ import annotations
+
+from dbt_auto_cdc import names
+from dbt_auto_cdc.plan import Rule, Step
+from dbt_auto_cdc.scd.job import Job, of
+from dbt_auto_cdc.sql import Query, comma
+
+# What is measured, beside the nulls.
+NEW = "num_new_events"
+READ = "num_read_rows"
+LATE = "num_late_rows"
+DUPLICATE = "num_duplicate_rows"
+TIED = "num_tied_rows"
+TRUNCATED = "num_new_truncates"
+
+
+def check(job: Job, repeated: str, *, late: str = "", winners: str = "", more: str = "") -> Step:
+    """Measure the events; out: one row of measures.
+
+    `repeated` selects the keys and sequences of more than one event; `late` selects one number, where the stage
+    does not tell late events; with `winners` only a tie at a key's winner counts; `more` selects one row of further
+    measures.
+    """
+    query = Query().then("counted", _counted(job, told=not (job.builds or late))).then("found", _found(job))
+    query = query.then("repeated", repeated).then("variants", _variants(job)).then("places", _places(job, winners))
+    query = query.then("ties", _ties(job))
+    sources = ["counted", "found", "ties"]
+    if late:
+        query, sources = query.then("late", f"select ({late}) as {LATE}"), [*sources, "late"]
+    if more:
+        query, sources = query.then("further", more), [*sources, "further"]
+    query = query.then("checked", "select *\nfrom " + "\ncross join ".join(sources))
+    return Step("check the events", query.render(), measures=True, rules=_rules(job))
+
+
+def _counted(job: Job, *, told: bool) -> str:
+    """One row: how many rows were read, and how many of them are late or truncates that no earlier run applied."""
+    columns = [f"count(*) as {READ}"]
+    if told:
+        columns.append(f"count(case when {names.IS_LATE} and {names.KIND} <> 'truncate' then 1 end) as {LATE}")
+    elif job.builds:
+        columns.append(f"0 as {LATE}")
+    source = f"from {job.working(names.STAGE)} as stg"
+    if job.truncates:
+        is_new = f"stg.{names.KIND} = 'truncate'"
+        if not job.builds:
+            latest = f"select max({names.SEQUENCE}) as latest from {job.companion} where {names.KIND} = 'truncate'"
+            source += f"\ncross join ({latest}) as known"
+            is_new += f" and (known.latest is null or stg.{names.SEQUENCE} > known.latest)"
+        columns.append(f"count(case when {is_new} then 1 end) as {TRUNCATED}")
+    return f"select\n    {comma(columns)}\n{source}"
+
+
+def _found(job: Job) -> str:
+    """One row: how many new events there are, and how many lack a sequence or a key."""
+    missing = {"null_sequence": (f"evt.{names.SEQUENCE} is null", job.key_text("evt"))}
+    shown = job.engine.as_text(f"evt.{names.SEQUENCE}")
+    for number, key in enumerate(job.keys):
+        missing[f"null_key_{number}"] = (f"evt.{key} is null and evt.{names.KIND} <> 'truncate'", shown)
+    columns = [f"count(*) as {NEW}"]
+    for name, (condition, example) in missing.items():
+        columns.append(f"count(case when {condition} then 1 end) as {name}")
+        columns.append(f"min(case when {condition} then {example} end) as {name}_example")
+    return f"select\n    {comma(columns)}\nfrom {job.events} as evt"
+
+
+def _variants(job: Job) -> str:
+    """One row per way in which the events of a key at one sequence differ; a delete's payload is not written."""
+    written = [
+        f"case when evt.{names.KIND} = 'upsert' then {job.engine.comparable(f'evt.{name}', column.type)} end"
+        for name, column in zip(job.output, job.layout.output, strict=True)
+        if name not in job.keys
+    ]
+    place = of("evt", [*job.keys, names.SEQUENCE])
+    group = ", ".join(str(number + 1) for number in range(len(place) + 1 + len(written)))
+    named = [f"{value} as {names.PREFIX}written_{number}" for number, value in enumerate(written)]
+    return (
+        f"select\n    {comma([*place, f'evt.{names.KIND}', *named, 'count(*) as copies'])}\nfrom {job.events} as evt\n"
+        f"join repeated on {job.same_key('evt', 'repeated')} and evt.{names.SEQUENCE} = repeated.{names.SEQUENCE}\n"
+        f"group by {group}"
+    )
+
+
+def _places(job: Job, winners: str) -> str:
+    """One row per key and sequence of more than one event: in how many ways they differ, and whether it matters."""
+    place = [*job.keys, names.SEQUENCE]
+    group = ", ".join(of("var", place))
+    columns = f"{group}, sum(var.copies) as copies, count(*) as ways"
+    if not winners:
+        return f"select {columns}, true as decides\nfrom variants as var group by {group}"
+    return (
+        f"select {columns}, max(case when won.{names.SEQUENCE} is null then 0 else 1 end) = 1 as decides\n"
+        f"from variants as var left join {winners} as won on {job.same_key('won', 'var')}"
+        f" and won.{names.SEQUENCE} = var.{names.SEQUENCE}\ngroup by {group}"
+    )
+
+
+def _ties(job: Job) -> str:
+    """One row: how many events are copies of another, and how many places are disputed."""
+    tied = "ways > 1 and decides"
+    example = f"{job.key_text('places')} || ' at ' || {job.engine.as_text(f'places.{names.SEQUENCE}')}"
+    columns = [
+        f"coalesce(sum(copies - ways), 0) as {DUPLICATE}",
+        f"count(case when {tied} then 1 end) as {TIED}",
+        f"min(case when {tied} then {example} end) as {TIED}_example",
+    ]
+    return f"select\n    {comma(columns)}\nfrom places"
+
+
+def _rules(job: Job) -> tuple[Rule, ...]:
+    sequence = ", ".join(job.spec.sequence_by)
+    rules = [
+        Rule(
+            "null_sequence",
+            f"sequence_by {sequence} is null in {{count}} of the new rows, for example {{example}}; a null has no"
+            f" place in the order: filter such rows out in the model, or compute a value",
+        )
+    ]
+    for number, column in enumerate(job.layout.keys):
+        rules.append(
+            Rule(
+                f"null_key_{number}",
+                f"key column {column.name} is null in {{count}} of the new rows, for example at {sequence}"
+                f" {{example}}; filter such rows out in the model, or give them a key",
+            )
+        )
+    if job.spec.sequence_ties != "allow":
+        rules.append(
+            Rule(
+                TIED,
+                f"{{count}} keys have different events at one sequence, for example {{example}}; make sequence_by"
+                f" finer (a list adds a tie-breaker: ['{sequence}', 'log_position']), filter before-images out in"
+                f" the model, or set sequence_ties to allow",
+                warns=job.spec.sequence_ties == "warn",
+            )
+        )
+    return tuple(rules)

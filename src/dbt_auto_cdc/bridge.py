@@ -26,6 +26,7 @@ from dbt_auto_cdc.state import Relations
 MATERIALIZATIONS = frozenset({"auto_cdc"})
 
 _IS_INCREMENTAL = re.compile(r"\bis_incremental\s*\(")
+_JINJA_COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -39,19 +40,24 @@ class Model:
     sql: str
 
 
-def config_problems(
+def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
     *,
     materialized: str,
     config: Mapping[str, object],
     meta: Mapping[str, object],
     adapter_options: frozenset[str],
+    elsewhere: frozenset[str],
     raw_code: str,
 ) -> tuple[list[str], list[str]]:
-    """Return the problems and the warnings of one model's configuration, without looking at any table."""
+    """Return the problems and the warnings of one model's configuration, without looking at any table.
+
+    `adapter_options` are the names that dbt and the adapter declare, `elsewhere` those that somebody else in the
+    project uses: what is neither is refused.
+    """
     del materialized
-    _, problems = parse(config, meta, adapter_options)
+    _, problems = parse(config, meta, adapter_options, elsewhere)
     warnings = []
-    if _IS_INCREMENTAL.search(raw_code):
+    if _IS_INCREMENTAL.search(_JINJA_COMMENT.sub("", raw_code)):
         warnings.append(
             "the SQL uses is_incremental(), which is always false in an auto_cdc model; write auto_cdc.is_applying()"
         )
@@ -68,22 +74,25 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     target: str,
     sql: str,
     beside: Callable[..., object],
+    known: frozenset[str] = frozenset(),
 ) -> Model:
     """Return a model with parsed options and the names of its relations.
 
     `config` is dbt's whole configuration of the model, `written` what the user set of it (dbt fills in the rest);
-    `beside(path={"identifier": ...})` gives a relation in the target's schema. Raises `AutoCdcError` for every
-    problem of the configuration at once.
+    `beside(path={"identifier": ...})` gives a relation in the target's schema; `known` are the option names that
+    dbt and the adapter declare. Raises `AutoCdcError` for every problem of the configuration at once.
     """
     engine = engine_for(adapter_type)
     if engine is None:
         raise AutoCdcError(
             name, [f"there is no engine for adapter {adapter_type}; there is: {listed(supported())}"]
         )
-    options = {key: value for key, value in config.items() if key in written or key not in DBT_OPTIONS}
-    spec, problems = parse(
-        {key: value for key, value in options.items() if key in OPTIONS or key in written}, config.get("meta")
-    )
+    options = {
+        key: value
+        for key, value in config.items()
+        if key in written or (key in OPTIONS and key not in DBT_OPTIONS)
+    }
+    spec, problems = parse(options, config.get("meta"), known)
     if spec is None:
         raise AutoCdcError(name, problems)
     relations = relations_of(adapter_type, identifier, target=target, beside=beside)
@@ -108,6 +117,18 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     return auto_cdc.plan(model.name, model.spec, state, model.relations, model.engine)
 
 
+def refuse_swap(*, model: Model, plan: Plan) -> None:
+    """Refuse a plan that puts another table in the target's place: called where a foreign key forbids it."""
+    names = model.relations
+    if model.engine.rename_table(names.rebuilt_target, names.identifier) in {step.sql for step in plan.steps}:
+        problem = (
+            f"its contract has a foreign key, and {model.engine.name} cannot put a table with one in the place of"
+            f" another ({plan.action}); drop {names.target} and {names.companion} yourself and run again, or leave the"
+            f" foreign key out of the contract"
+        )
+        raise AutoCdcError(model.name, [problem])
+
+
 def run_plan(*, plan: Plan, send: Send) -> Outcome:
     """Send the plan's statements through `send` and return the figures and warnings."""
     return execute(plan, send)
@@ -129,6 +150,7 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "open_model": open_model,
     "companion_identifier": companion_identifier,
     "make_plan": make_plan,
+    "refuse_swap": refuse_swap,
     "run_plan": run_plan,
     "sent": sent,
 }

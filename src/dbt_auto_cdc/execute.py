@@ -79,10 +79,7 @@ def _judge(model: str, step: Step, row: Mapping[str, object], outcome: Outcome) 
     problems: list[str] = []
     for rule in step.rules:
         if outcome.measures.get(rule.measure):
-            values = {
-                "count": outcome.measures[rule.measure],
-                "example": measured.get(f"{rule.measure}_example"),
-            }
-            (outcome.warnings if rule.warns else problems).append(rule.text.format_map(values))
+            text = rule.says(outcome.measures[rule.measure], measured.get(f"{rule.measure}_example"))
+            (outcome.warnings if rule.warns else problems).append(text)
     if problems:
         raise AutoCdcError(model, problems)

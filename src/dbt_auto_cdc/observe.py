@@ -115,12 +115,13 @@ class _Options:
         """Return the sequence's type, empty where there is none, and what is wrong with the options."""
         expressions = self._expressions()
         types, problems = self._types(expressions)
-        problems += [
-            f"{option} has type {types[option]} and is no condition; compare it with something, as in"
-            f" {getattr(self.spec, option)} = 1"
-            for option in CONDITIONS
-            if option in types and not self.engine.is_condition(types[option])
-        ]
+        for option in CONDITIONS:
+            if option in types and not self.engine.is_condition(types[option]):
+                value = "1" if self.engine.distance_of(types[option]) == "number" else "'D'"
+                problems.append(
+                    f"{option} has type {types[option]} and is no condition; compare it with a value, as in"
+                    f" {getattr(self.spec, option)} = {value}"
+                )
         return types.get("sequence_by", ""), tuple(problems)
 
     def _expressions(self) -> dict[str, str]:
@@ -154,10 +155,12 @@ class _Options:
             return types, problems
 
     def _probed(self, expressions: dict[str, str]) -> dict[str, str]:
-        columns = [f"{expression} as {names.PREFIX}{option}" for option, expression in expressions.items()]
+        # The feed's own columns come first, so that an aggregate is refused.
+        columns = ["src.*"]
+        columns += [f"{expression} as {names.PREFIX}{option}" for option, expression in expressions.items()]
         source = f"from (\n{indented(self.model_sql)}\n) as src"
         described = describe(self.engine, self.ask, f"select\n    {comma(columns)}\n{source}")
-        return dict(zip(expressions, (column.type for column in described), strict=True))
+        return dict(zip(expressions, (column.type for column in described[-len(expressions) :]), strict=True))
 
     def _refused(self, option: str, error: Exception) -> str:
         written = getattr(self.spec, option)

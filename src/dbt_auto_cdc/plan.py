@@ -5,6 +5,7 @@ Not here: how a plan is made (`materializations`) or run (`macros/run`).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -12,13 +13,18 @@ from dataclasses import dataclass
 class Rule:
     """Something that must not be: when `measure` of the measured row is above zero, the run stops (or warns).
 
-    `text` may use {count}, {example} and names of other measures of the row; `example` is read from the measured
-    column `<measure>_example`.
+    `text` may use {count} and {example}; the example is read from the measured column `<measure>_example`. Other
+    braces stand for themselves: they come from names in the user's configuration.
     """
 
     measure: str
     text: str
     warns: bool = False
+
+    def says(self, count: int, example: object) -> str:
+        """Return the text about what was measured."""
+        values = {"{count}": str(count), "{example}": "null" if example is None else str(example)}
+        return re.sub(r"\{(?:count|example)\}", lambda found: values[found[0]], self.text)
 
 
 @dataclass(frozen=True)

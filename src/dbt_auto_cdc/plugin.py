@@ -9,6 +9,7 @@ a failure is noted and left to the macro `_python`, which speaks up only in the 
 from __future__ import annotations
 
 import os
+import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -21,6 +22,7 @@ import dbt.context.base
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.factory import get_config_class_by_name
 from dbt.config.runtime import RuntimeConfig
+from dbt.contracts.graph.model_config import NodeConfig
 from dbt.events.types import JinjaLogWarning
 from dbt.exceptions import ParsingError
 from dbt.plugins.manager import dbtPlugin
@@ -30,7 +32,7 @@ from dbt_common.events.types import Note
 from dbt_common.exceptions import CompilationError, DbtBaseException
 
 from dbt_auto_cdc import __version__
-from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.errors import AutoCdcError, message
 
 PACKAGE = "auto_cdc"
 # Attributes of dbt's own config class that are options of ours too. dbt fills in defaults, hence `_user_config`.
@@ -94,7 +96,15 @@ def install_bridge() -> None:
         return
     from dbt_auto_cdc.bridge import EXPORTS
 
-    exports: dict[str, Callable[..., Any]] = {**EXPORTS, "response": response, "handshake": handshake}
+    def open_model(**arguments: Any) -> object:
+        return EXPORTS["open_model"](**arguments, known=_declared_options(arguments["adapter_type"]))
+
+    exports: dict[str, Callable[..., Any]] = {
+        **EXPORTS,
+        "open_model": open_model,
+        "response": response,
+        "handshake": handshake,
+    }
     # A namespace and not a dict: on a dict, Jinja would take `.keys` and `.update` for the dict's own methods.
     namespace = SimpleNamespace(**{name: guarded(function) for name, function in exports.items()})
 
@@ -165,7 +175,8 @@ def _findings(manifest: Any) -> tuple[list[str], list[str]]:
 
     problems: list[str] = []
     warnings: list[str] = []
-    adapter_options = _adapter_options(manifest.metadata.adapter_type)
+    declared = _declared_options(manifest.metadata.adapter_type)
+    elsewhere = _used_elsewhere(manifest, MATERIALIZATIONS)
     for node in manifest.nodes.values():
         if node.config.get("materialized") not in MATERIALIZATIONS:
             continue
@@ -174,15 +185,17 @@ def _findings(manifest: Any) -> tuple[list[str], list[str]]:
                 materialized=node.config.materialized,
                 config=_user_config(node),
                 meta=dict(node.config.meta),
-                adapter_options=adapter_options,
+                adapter_options=declared,
+                elsewhere=elsewhere,
                 raw_code=node.raw_code,
             )
         except Exception:  # noqa: BLE001 - a fault of ours must not stop the project; the run reports it for the model
             fire_event(Note(msg=traceback.format_exc()), level=EventLevel.DEBUG)
             continue
-        place = f"auto_cdc: model {node.name} ({node.original_file_path}): "
-        problems += [place + text for text in wrong]
-        warnings += [place + text for text in doubtful]
+        place = f"{node.name} ({node.original_file_path})"
+        if wrong:
+            problems.append(message(place, wrong))
+        warnings += [message(place, [text]) for text in doubtful]
     return problems, warnings
 
 
@@ -191,7 +204,17 @@ def _user_config(node: Any) -> dict[str, object]:
     return {**node.config._extra, **own}  # noqa: SLF001 - where dbt keeps the keys that it does not know
 
 
-def _adapter_options(adapter_type: str | None) -> frozenset[str]:
-    if adapter_type is None:
-        return frozenset()
-    return frozenset(option.name for option in fields(get_config_class_by_name(adapter_type)))
+def _declared_options(adapter_type: str | None) -> frozenset[str]:
+    """Return the names of the options that dbt and the adapter declare."""
+    adapters = fields(get_config_class_by_name(adapter_type)) if adapter_type else ()
+    return frozenset(option.name for option in (*fields(NodeConfig), *adapters))
+
+
+_READ = re.compile(r"""config\.(?:get|require)\(\s*['"](\w+)""")
+
+
+def _used_elsewhere(manifest: Any, ours: frozenset[str]) -> frozenset[str]:
+    """Return the names of options that a macro reads (adapters declare few of theirs) or another model has."""
+    read = {name for macro in manifest.macros.values() for name in _READ.findall(macro.macro_sql)}
+    others = [node for node in manifest.nodes.values() if node.config.get("materialized") not in ours]
+    return frozenset(read.union(*(node.config._extra for node in others)))  # noqa: SLF001 - see above

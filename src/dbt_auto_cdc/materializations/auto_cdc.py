@@ -5,6 +5,7 @@ Not here: how events become rows (`scd`); nothing is sent from here.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from types import ModuleType
 
@@ -13,7 +14,7 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.materializations import evolution
 from dbt_auto_cdc.plan import Plan, Step
-from dbt_auto_cdc.resolve import Layout, resolve
+from dbt_auto_cdc.resolve import resolve
 from dbt_auto_cdc.scd import changes, scd1, scd2
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import AutoCdc
@@ -32,7 +33,8 @@ def plan(model: str, spec: AutoCdc, state: State, relations: Relations, engine: 
     if why is not None:
         steps = (*_mode(job).read(job), *_build(job, state, definition), *_expire(job))
     else:
-        steps = (*_table_of_view(job), *evolution.prepare(job), *_mode(job).read(job), *_apply(job), *_record(job, definition), *_expire(job))
+        prepared = (*_table_of_view(job), *evolution.prepare(job))
+        steps = (*prepared, *_mode(job).read(job), *_apply(job), *_record(job, definition), *_expire(job))
     suffixes = (names.STAGE, names.EVENTS, *((names.STORED, names.LINE, names.TIMELINE) if spec.scd2 else (names.WINNERS, names.GONE)))
     working = [job.working(suffix) for suffix in suffixes]
     return Plan(
@@ -79,12 +81,7 @@ def _builds_because(model: str, spec: AutoCdc, state: State, relations: Relation
 
 
 def _without_target(state: State) -> State:
-    return State(
-        model_sql=state.model_sql,
-        feed=state.feed,
-        sequence_type=state.sequence_type,
-        contract_sql=state.contract_sql,
-    )
+    return replace(state, target=None, companion=None, control=None, indexes=(), target_is_view=False)
 
 
 def _definition(job: Job) -> Control:

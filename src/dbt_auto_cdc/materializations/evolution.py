@@ -70,7 +70,7 @@ def _companion(job: Job) -> Iterator[Step]:
         elif there.type != column.type:
             sql = engine.widen_column(job.companion, quoted, column.type)
             yield Step(f"widen column {column.name} of the companion to {column.type}", sql)
-    for column in job.layout.dropped:
-        if column.name.lower() in stored:
-            sql = engine.drop_column(job.companion, engine.quote(column.name))
-            yield Step(f"drop column {column.name} of the companion", sql)
+    for dropped in job.layout.dropped:
+        if dropped.name.lower() in stored:
+            sql = engine.drop_column(job.companion, engine.quote(dropped.name))
+            yield Step(f"drop column {dropped.name} of the companion", sql)

@@ -18,6 +18,7 @@ from dbt_auto_cdc.state import Column
 
 EVENT = (names.SEQUENCE, names.KIND)
 
+
 @dataclass(frozen=True)
 class Known:
     """How a mode tells known events while staging, where one narrow join does it.
@@ -45,9 +46,7 @@ def stage(job: Job, known: Known | None = None) -> Step:
     source = f"from (\n{indented(job.state.model_sql)}\n) as src"
     query = Query().then("evaluated", f"select\n    {comma(columns)}\n{source}")
     if known:
-        marks = (
-            f"{known.is_new} as {names.IS_NEW}, {known.is_late} as {names.IS_LATE}, {known.locator} as {names.HIDDEN}"
-        )
+        marks = f"{known.is_new} as {names.IS_NEW}, {known.is_late} as {names.IS_LATE}, {known.locator} as {names.HIDDEN}"
         kept = [
             name if name in job.keys else f"case when {names.IS_NEW} then {name} end as {name}"
             for name in (*job.output, names.HIDDEN)

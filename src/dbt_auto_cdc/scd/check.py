@@ -27,7 +27,11 @@ def check(job: Job, repeated: str, *, late: str = "", winners: str = "", more: s
     measures.
     """
     query = Query().then("counted", _counted(job, told=not (job.builds or late))).then("found", _found(job))
-    query = query.then("repeated", repeated).then("variants", _variants(job)).then("places", _places(job, winners))
+    query = (
+        query.then("repeated", repeated)
+        .then("variants", _variants(job))
+        .then("places", _places(job, winners))
+    )
     query = query.then("ties", _ties(job))
     sources = ["counted", "found", "ties"]
     if late:
@@ -42,14 +46,18 @@ def _counted(job: Job, *, told: bool) -> str:
     """One row: how many rows were read, and how many of them are late or truncates that no earlier run applied."""
     columns = [f"count(*) as {READ}"]
     if told:
-        columns.append(f"count(case when {names.IS_LATE} and {names.KIND} <> 'truncate' then 1 end) as {LATE}")
+        columns.append(
+            f"count(case when {names.IS_LATE} and {names.KIND} <> 'truncate' then 1 end) as {LATE}"
+        )
     elif job.builds:
         columns.append(f"0 as {LATE}")
     source = f"from {job.working(names.STAGE)} as stg"
     if job.truncates:
         is_new = f"stg.{names.KIND} = 'truncate'"
         if not job.builds:
-            latest = f"select max({names.SEQUENCE}) as latest from {job.companion} where {names.KIND} = 'truncate'"
+            latest = (
+                f"select max({names.SEQUENCE}) as latest from {job.companion} where {names.KIND} = 'truncate'"
+            )
             source += f"\ncross join ({latest}) as known"
             is_new += f" and (known.latest is null or stg.{names.SEQUENCE} > known.latest)"
         columns.append(f"count(case when {is_new} then 1 end) as {TRUNCATED}")
@@ -114,10 +122,11 @@ def _ties(job: Job) -> str:
 
 def _rules(job: Job) -> tuple[Rule, ...]:
     sequence = ", ".join(job.spec.sequence_by)
+    is_null = "is null" if len(job.spec.sequence_by) == 1 else "has a null among them"
     rules = [
         Rule(
             "null_sequence",
-            f"sequence_by {sequence} is null in {{count}} of the new rows, for example {{example}}; a null has no"
+            f"sequence_by {sequence} {is_null} in {{count}} of the new rows, for example {{example}}; a null has no"
             f" place in the order: filter such rows out in the model, or compute a value",
         )
     ]
@@ -133,9 +142,9 @@ def _rules(job: Job) -> tuple[Rule, ...]:
         rules.append(
             Rule(
                 TIED,
-                f"{{count}} keys have different events at one sequence, for example {{example}}; make sequence_by"
-                f" finer (a list adds a tie-breaker: ['{sequence}', 'log_position']), filter before-images out in"
-                f" the model, or set sequence_ties to allow",
+                f"{{count}} times a key has different events at one sequence, for example {{example}}; make"
+                f" sequence_by finer (a list adds a tie-breaker: {[*job.spec.sequence_by, 'log_position']}), filter"
+                f" before-images out in the model, or set sequence_ties to allow",
                 warns=job.spec.sequence_ties == "warn",
             )
         )

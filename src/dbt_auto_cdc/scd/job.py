@@ -12,7 +12,7 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.resolve import Layout, Output
 from dbt_auto_cdc.spec import AutoCdc
-from dbt_auto_cdc.sql import all_of
+from dbt_auto_cdc.sql import all_of, text
 from dbt_auto_cdc.state import Relations, State
 
 
@@ -92,7 +92,7 @@ class Job:
     def key_text(self, alias: str) -> str:
         """Return an expression that shows a key in a message: `id=1, region=north`."""
         shown = [
-            f"'{column.name.replace(chr(39), chr(39) * 2)}=' || coalesce({self.engine.as_text(f'{alias}.{key}')}, 'null')"
+            f"{text(column.name + '=')} || coalesce({self.engine.as_text(f'{alias}.{key}')}, 'null')"
             for column, key in zip(self.layout.keys, self.keys, strict=True)
         ]
         return " || ', ' || ".join(shown)

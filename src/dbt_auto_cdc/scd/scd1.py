@@ -9,7 +9,7 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Step
 from dbt_auto_cdc.scd import changes, check
 from dbt_auto_cdc.scd.job import Job, of
-from dbt_auto_cdc.sql import Query, comma
+from dbt_auto_cdc.sql import Query, any_of, comma
 
 _TRUNCATION = "truncation"
 
@@ -56,13 +56,15 @@ def stage(job: Job) -> Step:
 def events(job: Job) -> Step:
     """Keep events above what their key has, and not below the latest truncate; no truncates.
 
+    Rows without key or sequence are kept, so that the check can refuse them.
     Out: the stage's columns, and the locator of the key's row in the companion, null where there is none.
     """
     columns = comma(of("stg", _columns(job)))
     source, live = f"from {job.working(names.STAGE)} as stg", [f"stg.{names.KIND} <> 'truncate'"]
     if job.truncates:
         source += f"\ncross join {_TRUNCATION}"
-        live.append(f"({_TRUNCATION}.sequence is null or stg.{names.SEQUENCE} >= {_TRUNCATION}.sequence)")
+        above = [f"{_TRUNCATION}.sequence is null", f"stg.{names.SEQUENCE} >= {_TRUNCATION}.sequence"]
+        live.append(f"({any_of([*above, *(f'stg.{key} is null' for key in job.keys)])})")
     new = "true" if job.builds else f"stg.{names.IS_NEW}"
     query = _with_truncation(job).then(
         "new",
@@ -78,14 +80,17 @@ def _columns(job: Job) -> list[str]:
 
 def winners(job: Job) -> Step:
     """Keep each key's greatest event. Out: one row per touched key."""
+    keys = ", ".join(of("evt", job.keys))
     order = ", ".join([f"evt.{names.SEQUENCE} desc", *changes.by_precedence(job, "evt")])
     query = Query().then(
         "winners",
         f"select\n    {comma(_columns(job))}\nfrom (\n"
-        f"    select evt.*, row_number() over (partition by {', '.join(of('evt', job.keys))} order by {order}) as place\n"
+        f"    select evt.*, row_number() over (partition by {keys} order by {order}) as place\n"
         f"    from {job.events} as evt\n) as ranked\nwhere place = 1",
     )
-    return Step("choose each key's greatest event", job.engine.create_working(job.working(names.WINNERS), query))
+    return Step(
+        "choose each key's greatest event", job.engine.create_working(job.working(names.WINNERS), query)
+    )
 
 
 def judged(job: Job) -> tuple[Step, ...]:
@@ -93,7 +98,9 @@ def judged(job: Job) -> tuple[Step, ...]:
     won = job.working(names.WINNERS)
     if job.builds:
         return (winners(job), check.check(job, changes.repeated(job), winners=won))
-    gone = f"select count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows\nfrom {_gone(job)}"
+    gone = (
+        f"select count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows\nfrom {_gone(job)}"
+    )
     return (winners(job), gone_rows(job), check.check(job, changes.repeated(job), winners=won, more=gone))
 
 
@@ -151,14 +158,16 @@ def apply(job: Job) -> tuple[Step, ...]:
     return (
         *(_truncate(job) if job.truncates else ()),
         Step("delete the rows of the touched keys", engine.delete_located(target, gone), new),
-        Step("insert the rows", engine.insert(target, job.output, rows(job)), new, counts="num_upserted_rows"),
+        Step(
+            "insert the rows", engine.insert(target, job.output, rows(job)), new, counts="num_upserted_rows"
+        ),
         Step("forget the keys' old sequences", engine.delete_located(companion, known), new),
         Step("remember the keys' sequences", engine.insert(companion, columns, remembered(job)), new),
     )
 
 
 def _truncate(job: Job) -> tuple[Step, ...]:
-    """Remove what lies below the latest truncate, rows written by hand included; touched keys are seen to already."""
+    """Remove what lies below the latest truncate, rows written by hand included; touched keys are seen to."""
     engine, truncated = job.engine, (check.TRUNCATED,)
     gone = _with_truncation(job).then(
         "gone",
@@ -168,6 +177,7 @@ from {job.target} as tgt
 where not exists (
     select 1 from {job.companion} as cmp cross join {_TRUNCATION}
     where {job.same_key("cmp", "tgt")} and cmp.{names.SEQUENCE} >= {_TRUNCATION}.sequence
+        and cmp.{names.KIND} = 'upsert'
 )
 and not exists (
     select 1 from {job.working(names.WINNERS)} as won

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
+from dbt_auto_cdc.resolve import Output
 from dbt_auto_cdc.scd import changes, check
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, all_of, any_of, comma
@@ -118,7 +119,13 @@ def _lined_up(job: Job) -> Step:
     first event of a version carries its locator and end, a hidden event its place in the companion.
     """
     query = _affected(job)
-    sources = [_delivered(job), _first_events(job), _inner_events(job), _closing_deletes(job), _hidden_deletes(job)]
+    sources = [
+        _delivered(job),
+        _first_events(job),
+        _inner_events(job),
+        _closing_deletes(job),
+        _hidden_deletes(job),
+    ]
     query = query.then("line", "\nunion all\n".join(source.strip() for source in sources))
     return Step(
         "line up the events of the touched keys", job.engine.create_working(line(job), query), (check.NEW,)
@@ -150,11 +157,19 @@ from {job.companion} as cmp
 join affected on {job.same_key("affected", "cmp")} and affected.{names.SEQUENCE} = cmp.{names.RUN_START}
     and (affected.{names.OLD_END} is null or cmp.{names.SEQUENCE} < affected.{names.OLD_END})
 where cmp.{names.KIND} = 'upsert'"""
-    query = Query().then("touched", touched).then("reached", reached).then("affected", affected).then("inside", inside)
+    query = (
+        Query()
+        .then("touched", touched)
+        .then("reached", reached)
+        .then("affected", affected)
+        .then("inside", inside)
+    )
     if not job.layout.untracked:
         return query
     version = ", ".join([*job.keys, names.RUN_START])
-    return query.then("latest", f"select {version}, max({names.SEQUENCE}) as latest\nfrom inside group by {version}")
+    return query.then(
+        "latest", f"select {version}, max({names.SEQUENCE}) as latest\nfrom inside group by {version}"
+    )
 
 
 def _event(job: Job, values: list[str], kind: str, marks: dict[str, str]) -> str:
@@ -182,7 +197,9 @@ def _first_events(job: Job) -> str:
         untracked = set(job.quoted(job.layout.untracked))
         stored = f"first.{names.HIDDEN} is null"
         values = [
-            f"case when {stored} then tgt.{name} else first.{name} end" if name in untracked else f"tgt.{name}"
+            f"case when {stored} then tgt.{name} else first.{name} end"
+            if name in untracked
+            else f"tgt.{name}"
             for name in job.output
         ]
         marks |= {name: f"first.{name}" for name in (names.HIDDEN, names.RUN_START)}
@@ -216,7 +233,9 @@ where cmp.{names.SEQUENCE} > cmp.{names.RUN_START}"""
 def _only_key(job: Job, alias: str) -> list[str]:
     """Return the output with nothing but the key: a delete's payload is never written."""
     columns = zip(job.output, job.layout.output, strict=True)
-    return [f"{alias}.{name}" if name in job.keys else job.engine.null(column.type) for name, column in columns]
+    return [
+        f"{alias}.{name}" if name in job.keys else job.engine.null(column.type) for name, column in columns
+    ]
 
 
 def _closing_deletes(job: Job) -> str:
@@ -283,12 +302,7 @@ where {names.PREVIOUS_SEQUENCE} is null or {names.PREVIOUS_SEQUENCE} <> {names.S
 
 def _differing(job: Job) -> str:
     """The upserts that differ from the upsert before them in a tracked column."""
-    differs = any_of(
-        job.engine.differs(
-            job.engine.comparable(f"this.{name}", column.type), job.engine.comparable(f"that.{name}", column.type)
-        )
-        for name, column in zip(job.quoted(job.layout.tracked), job.layout.tracked, strict=True)
-    )
+    differs = any_of(_differences(job, job.layout.tracked, "this", "that"))
     tracked = ", ".join([f"{job.engine.locator} as {names.EVENT}", *job.quoted(job.layout.tracked)])
     return f"""
 select pair.{names.EVENT}
@@ -299,6 +313,17 @@ from (
 join (select {tracked} from {line(job)}) as this on this.{names.EVENT} = pair.{names.EVENT}
 join (select {tracked} from {line(job)}) as that on that.{names.EVENT} = pair.{names.PREVIOUS_EVENT}
 where {differs}"""
+
+
+def _differences(job: Job, columns: tuple[Output, ...], left: str, right: str) -> list[str]:
+    """Return one condition a column: that it differs between two relations, null being a value."""
+    engine = job.engine
+    return [
+        engine.differs(
+            engine.comparable(f"{left}.{name}", c.type), engine.comparable(f"{right}.{name}", c.type)
+        )
+        for name, c in zip(job.quoted(columns), columns, strict=True)
+    ]
 
 
 def _marked(job: Job) -> str:
@@ -372,8 +397,7 @@ def _is_same(job: Job) -> str:
     if not job.layout.untracked:
         return found
     equal = all_of(
-        f"not ({job.engine.differs(job.engine.comparable(f'this.{name}', c.type), job.engine.comparable(f'shown.{name}', c.type))})"
-        for name, c in zip(job.quoted(job.layout.untracked), job.layout.untracked, strict=True)
+        f"not ({condition})" for condition in _differences(job, job.layout.untracked, "this", "shown")
     )
     return f"{found} and (evt.{names.SHOWS} = old.{names.LOCATOR} or ({equal}))"
 
@@ -402,7 +426,8 @@ _IS_FORGOTTEN = f"{names.HIDDEN} is not null and not ({names.HIDES} and {_IS_REM
 
 def versions(job: Job) -> Query:
     """Return the versions to be written, in the target's columns."""
-    written = f"select {names.EVENT}, {names.RUN_START}, {names.RUN_END}\nfrom {job.working(names.TIMELINE)}\nwhere {_IS_WRITTEN}"
+    chosen = f"{names.EVENT}, {names.RUN_START}, {names.RUN_END}"
+    written = f"select {chosen}\nfrom {job.working(names.TIMELINE)}\nwhere {_IS_WRITTEN}"
     bounds = [f"run.{names.RUN_START} as {job.start_at}", f"run.{names.RUN_END} as {job.end_at}"]
     return (
         Query()
@@ -512,7 +537,7 @@ def _stored_bounds(job: Job) -> str:
 select {job.key_text("evt")} || ' from ' || coalesce({shown}, 'null') as example,
     evt.{names.SEQUENCE} as start_at, evt.{names.OLD_END} as end_at,
     lead(evt.{names.SEQUENCE}) over (partition by {keys} order by evt.{names.SEQUENCE}) as next_start_at
-from {job.working(names.TIMELINE)} as evt where evt.{names.LOCATOR} is not null"""
+from {line(job)} as evt where evt.{names.LOCATOR} is not null"""
 
 
 def apply(job: Job) -> tuple[Step, ...]:

@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs test-matrix build clean
+.PHONY: help demo test lint format bench docs reference test-matrix build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,8 +28,11 @@ format: $(READY) ## Format and repair what ruff can repair
 bench: $(READY) ## Measure against hand-written SQL, dbt merge and dbt snapshot
 	$(BIN)/python benchmarks/run.py
 
-docs: ## Say where the manual is
-	@echo "The manual is README.md and, where there are more pages, docs/."
+docs: $(VENV)/.docs ## Build the manual into build/site; any warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+reference: $(READY) ## Write the table of options into README and manual, after a change of spec.py
+	$(BIN)/python scripts/reference.py
 
 test-matrix: $(READY) ## Install the wheel beside each minor of dbt-core, run a user's project (MINORS="1.8 1.12" for some)
 	BUILDER=$(BIN)/python scripts/test-matrix $(MINORS)
@@ -45,3 +48,7 @@ $(READY): pyproject.toml requirements-dev.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c constraints.txt
 	touch $(READY)
+
+$(VENV)/.docs: $(READY) requirements-docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt -c constraints.txt
+	touch $(VENV)/.docs

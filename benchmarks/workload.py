@@ -88,7 +88,11 @@ def concat(*parts: Events) -> Events:
 
 def _mix(key: Longs, version: Longs, *, salt: int) -> npt.NDArray[np.uint64]:
     """splitmix64 over (key, version, salt); wraps around on purpose."""
-    x = key.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + version.astype(np.uint64) * np.uint64(0xD1B54A32D192ED03) + np.uint64(salt)
+    x = (
+        key.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        + version.astype(np.uint64) * np.uint64(0xD1B54A32D192ED03)
+        + np.uint64(salt)
+    )
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -98,7 +102,10 @@ def _write(events: Events, path: Path, *, with_op: bool) -> None:
     """Store the events with their values, in the order given; deletes carry nulls."""
     columns = {"id": events.id, "op": events.op, "seq": events.seq}
     columns |= {name: _mix(events.id, events.ver, salt=salt) for name, salt in (("a", 1), ("b", 2), ("c", 3))}
-    values = ", ".join(f"case when op <> 'D' then cast({value} as {COLUMNS[name]}) end as {name}" for name, value in VALUES.items())
+    values = ", ".join(
+        f"case when op <> 'D' then cast({value} as {COLUMNS[name]}) end as {name}"
+        for name, value in VALUES.items()
+    )
     con = duckdb.connect()
     con.register("planned", pa.table(columns))
     con.execute(
@@ -195,28 +202,27 @@ def feed(events: int, *, rates: Rates, seed: int) -> Events:
     return concat(planned, planned.take(again)).take(np.argsort(arrival, kind="stable"))
 
 
-def write_batches(out: Path, *, rows: int, keys: int, batches: int, rates: Rates | None = None, seed: int = 7, with_base: bool = True) -> None:
+def write_batches(out: Path, *, rows: int, keys: int, batches: int) -> None:
     """base.parquet (id, seq, values) and batch_1.parquet .. (id, op, seq, values), in order of delivery."""
     out.mkdir(parents=True, exist_ok=True)
-    table = Table(rows, rates=rates or Rates(), seed=seed)
-    if with_base:
-        _write(table.base(), out / "base.parquet", with_op=False)
+    table = Table(rows, rates=Rates(), seed=7)
+    _write(table.base(), out / "base.parquet", with_op=False)
     counts = []
     for number in range(1, batches + 1):
         delivered = table.batch(keys)
         _write(delivered, out / f"batch_{number}.parquet", with_op=True)
         counts.append(len(delivered))
-    _meta(out, rows=rows, keys=keys, seed=seed, rates=asdict(table.rates), events=counts)
+    _meta(out, rows=rows, keys=keys, rates=asdict(table.rates), events=counts)
 
 
-def write_feed(out: Path, *, events: int, more: int = 1000, rates: Rates | None = None, seed: int = 11) -> None:
+def write_feed(out: Path, *, events: int, more: int = 1000) -> None:
     """feed.parquet, the first `events` deliveries of a feed, and more.parquet, the next `more`."""
     out.mkdir(parents=True, exist_ok=True)
-    rates = rates or Rates()
-    delivered = feed(events + more, rates=rates, seed=seed)
+    rates = Rates()
+    delivered = feed(events + more, rates=rates, seed=11)
     _write(delivered.take(np.arange(events)), out / "feed.parquet", with_op=True)
     _write(delivered.take(np.arange(events, events + more)), out / "more.parquet", with_op=True)
-    _meta(out, seed=seed, rates=asdict(rates), events=[events, more], keys=len(np.unique(delivered.id)))
+    _meta(out, rates=asdict(rates), events=[events, more], keys=len(np.unique(delivered.id)))
 
 
 def _meta(out: Path, **facts: object) -> None:
@@ -224,7 +230,9 @@ def _meta(out: Path, **facts: object) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the base table")
     parser.add_argument("--keys", type=int, default=10_000, help="keys touched by a batch")

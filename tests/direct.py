@@ -54,7 +54,10 @@ class Direct:
         self, config: Mapping[str, object], *, sql: str = "select * from feed", full_refresh: bool = False
     ) -> Outcome:
         """Plan and run in one transaction; a refused run is rolled back and raises."""
-        plan = self.plan(config, sql=sql, full_refresh=full_refresh)
+        return self.execute(self.plan(config, sql=sql, full_refresh=full_refresh))
+
+    def execute(self, plan: Plan) -> Outcome:
+        """Run a plan in one transaction; a refused run is rolled back and raises."""
         self.connection.execute("begin")
         try:
             outcome = bridge.run_plan(plan=plan, send=self._send)
@@ -72,7 +75,7 @@ class Direct:
         cursor = self.connection.execute(sql)
         columns = [column[0] for column in cursor.description or ()]
         rows = cursor.fetchall()
-        if columns == ["Count"]:
+        if columns == ["Count"] and rows:
             return Sent(count=int(rows[0][0]))
         return Sent(row=dict(zip(columns, rows[0], strict=True)) if rows else {})
 

@@ -4,6 +4,6 @@
   {% do auto_cdc._send_header() %}
   {% set opened = auto_cdc._open(target) %}
   {% set plan = auto_cdc._plan(opened, target) %}
-  {% do auto_cdc._assert_contract(plan) %}
+  {% do auto_cdc._assert_contract(opened, plan) %}
   {{ return(auto_cdc._python().explain(model=opened, plan=plan)) }}
 {% endmacro %}

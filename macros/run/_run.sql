@@ -10,7 +10,7 @@
   {% do auto_cdc._send_header() %}
   {% set opened = auto_cdc._open(target) %}
   {% set plan = auto_cdc._plan(opened, target) %}
-  {% do auto_cdc._assert_contract(plan) %}
+  {% do auto_cdc._assert_contract(opened, plan) %}
   {% do write(plan.script) %}
   {% set outcome = auto_cdc._execute(plan) %}
   {% do store_result('main', auto_cdc._python().response(outcome.message, outcome.figures)) %}
@@ -18,6 +18,7 @@
   {% do apply_grants(target, config.get('grants'), should_revoke=should_revoke(load_cached_relation(this), plan.creates)) %}
   {% do persist_docs(target, model) %}
   {% if plan.creates %}
+    {% do auto_cdc._set_table_options(target) %}
     {% do create_indexes(target) %}
   {% endif %}
   {{ run_hooks(post_hooks, inside_transaction=True) }}

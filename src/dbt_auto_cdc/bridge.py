@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbt_auto_cdc import operations
+from dbt_auto_cdc import names, operations
 from dbt_auto_cdc.engines import engine_for, supported
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.execute import Outcome, Send, Sent, execute
 from dbt_auto_cdc.materializations import auto_cdc
-from dbt_auto_cdc.observe import Ask, Existing, observe
+from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.relations import companion_identifier, relations_of
-from dbt_auto_cdc.spec import DBT_OPTIONS, OPTIONS, AutoCdc, parse
+from dbt_auto_cdc.spec import DBT_OPTIONS, OPTIONS, SCD2, AutoCdc, parse
 from dbt_auto_cdc.sql import without_semicolon
 from dbt_auto_cdc.state import Relations
 
@@ -111,19 +111,40 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
 ) -> Plan:
     """Observe through `ask`, which answers one query with its rows, and return the plan of the next run."""
     rebuilt = full_refresh and model.spec.full_refresh is not False
+    if target_is_view and companion_exists and not rebuilt:
+        raise AutoCdcError(model.name, [_refused_clone(model.relations)])
     existing = Existing(target_exists, companion_exists, target_is_view, rebuilt)
     state = observe(model.name, model.spec, model.sql, model.relations, model.engine, existing, ask)
     state = replace(state, full_refresh=full_refresh, contract_sql=contract_sql)
     return auto_cdc.plan(model.name, model.spec, state, model.relations, model.engine)
 
 
+def _refused_clone(there: Relations) -> str:
+    """A view is a fresh clone: what stands beside it was the companion of the table before, or fits no more."""
+    return (
+        f"{there.target} is a view, so it was cloned, and its companion {there.companion} need not fit it; give it that"
+        f" of its original (dbt run-operation auto_cdc.clone_companions --args '{{from_schema: <where it was cloned"
+        f" from>}}'), or rebuild it with --full-refresh"
+    )
+
+
+def has_bounds(*, config: Mapping[str, Any], adapter_type: str, target: str, ask: Ask) -> bool:
+    """Tell whether a target that is there has the bounds it needs; without them the next run builds it anew."""
+    scd_type = config.get("stored_as_scd_type") or (config.get("meta") or {}).get("stored_as_scd_type")
+    engine = engine_for(adapter_type)
+    if str(scd_type) != SCD2 or engine is None:
+        return True
+    columns = {column.name.lower() for column in describe(engine, ask, f"select * from {target}")}
+    return {names.START_AT.lower(), names.END_AT.lower()} <= columns
+
+
 def refuse_swap(*, model: Model, plan: Plan) -> None:
     """Refuse a plan that puts another table in the target's place: called where a foreign key forbids it."""
-    names = model.relations
-    if model.engine.rename_table(names.rebuilt_target, names.identifier) in {step.sql for step in plan.steps}:
+    there = model.relations
+    if model.engine.rename_table(there.rebuilt_target, there.identifier) in {step.sql for step in plan.steps}:
         problem = (
             f"its contract has a foreign key, and {model.engine.name} cannot put a table with one in the place of"
-            f" another ({plan.action}); drop {names.target} and {names.companion} yourself and run again, or leave the"
+            f" another ({plan.action}); drop {there.target} and {there.companion} yourself and run again, or leave the"
             f" foreign key out of the contract"
         )
         raise AutoCdcError(model.name, [problem])
@@ -150,6 +171,7 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "open_model": open_model,
     "companion_identifier": companion_identifier,
     "make_plan": make_plan,
+    "has_bounds": has_bounds,
     "refuse_swap": refuse_swap,
     "run_plan": run_plan,
     "sent": sent,

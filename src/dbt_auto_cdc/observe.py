@@ -166,7 +166,7 @@ class _Options:
         written = getattr(self.spec, option)
         written = written if isinstance(written, str) else written[0]
         columns = [column.name for column in self.feed]
-        if _NAME.fullmatch(written):
-            return unknown_name(option, unquoted(written), columns)
+        if _NAME.fullmatch(written.strip()):
+            return unknown_name(option, unquoted(written.strip()), columns)
         said = said_by(self.engine.name, error)
         return f"{option} is not valid SQL over the model's columns ({listed(columns)}); {said}"

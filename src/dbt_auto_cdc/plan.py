@@ -44,9 +44,14 @@ class Step:
     counts: str = ""
 
     @property
+    def title(self) -> str:
+        """The step's name on one line: it may have a column's name in it, and that a line break."""
+        return " ".join(self.name.split())
+
+    @property
     def text(self) -> str:
         """The statement with its name as a comment above it."""
-        return f"-- auto_cdc: {self.name}\n{self.sql}"
+        return f"-- auto_cdc: {self.title}\n{self.sql}"
 
 
 @dataclass(frozen=True)
@@ -71,5 +76,5 @@ class Plan:
         lines = [f"-- auto_cdc: model {self.model}: {self.action}"]
         for step in (*self.steps, *self.closing):
             condition = f"  (only if {' or '.join(step.only_if)})" if step.only_if else ""
-            lines.append(f"\n-- {step.name}{condition}\n{step.sql};")
+            lines.append(f"\n-- {step.title}{condition}\n{step.sql};")
         return "\n".join(lines) + "\n"

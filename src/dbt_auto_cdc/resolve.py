@@ -69,7 +69,7 @@ class Columns:
 
     def find(self, name: str) -> Column | None:
         """Return the column a name in an option means, or None."""
-        for candidate in (name, unquoted(name)):
+        for candidate in (name, name.strip(), unquoted(name.strip())):
             found = self._exact.get(candidate) or self._folded.get(candidate.lower())
             if found:
                 return found

@@ -28,7 +28,7 @@ class Problem(ValueError):
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise Problem(f"is {value!r}; write a column name or a SQL expression as text")
-    return value.strip()
+    return value
 
 
 def unquoted(name: str) -> str:

@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 
 import dbt.context.base
-import dbt_auto_cdc.bridge
 import pytest
 from dbt.config.runtime import RuntimeConfig
 from dbt.plugins.manager import PluginManager
 from dbt_common.exceptions import CompilationError
 
+import dbt_auto_cdc.bridge
 from dbt_auto_cdc import __version__
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.plugin import AutoCdcPlugin, guarded, install_bridge, install_macros
@@ -132,8 +132,8 @@ def test_all_bad_models_are_named_at_once(project: Project, command: str) -> Non
     said = project.fail(command)
 
     assert "Parsing Error" in said
-    assert re.search(r"auto_cdc: model first \(models/first\.sql\): .*keys", said)
-    assert re.search(r"auto_cdc: model second \(models/deep/second\.sql\): .*keys", said)
+    assert re.search(r"auto_cdc: model first \(models/first\.sql\): 2 problems\s+- keys is missing", said)
+    assert re.search(r"auto_cdc: model second \(models/deep/second\.sql\): 2 problems\s+- keys is missing", said)
     assert not project.database.exists()
 
 
@@ -239,7 +239,7 @@ def test_our_errors_become_dbts_compilation_errors() -> None:
 
     with pytest.raises(CompilationError) as refusal:
         guarded(refuse)()
-    expected = "auto_cdc: model m: no `keys`; write keys=['id']\nauto_cdc: model m: no `sequence_by`"
+    expected = "auto_cdc: model m: 2 problems\n  - no `keys`; write keys=['id']\n  - no `sequence_by`"
     assert expected == refusal.value.msg
     assert refusal.value.__suppress_context__
 

@@ -69,8 +69,9 @@ def _builds_because(model: str, spec: AutoCdc, state: State, relations: Relation
             [
                 f"{relations.target} exists without its companion {relations.companion}, so it was not made by"
                 f" auto_cdc, or was copied without it; copy the companion along (dbt run-operation"
-                f" auto_cdc.clone_companions), take the table over as it is (dbt run-operation auto_cdc.adopt"
-                f" --args '{{model: {model}}}'), or rebuild it with --full-refresh"
+                f" auto_cdc.clone_companions --args '{{from_schema: <where it was copied from>}}'), take the table over"
+                f" as it is (dbt run-operation auto_cdc.adopt --args '{{model: {model}}}'), or rebuild it with"
+                f" --full-refresh"
             ],
         )
     stored = {column.name.lower() for column in state.target}

@@ -114,7 +114,7 @@ def events(job: Job, query: Query) -> Step:
 def repeated(job: Job) -> str:
     """Return the SELECT of the keys and sequences that more than one new event has."""
     group = ", ".join([*job.keys, names.SEQUENCE])
-    return f"select {group} from {job.events} where {names.KIND} <> 'truncate' group by {group} having count(*) > 1"
+    return f"select {group} from {job.events} as evt where {names.KIND} <> 'truncate' group by {group} having count(*) > 1"
 
 
 def by_precedence(job: Job, alias: str) -> list[str]:

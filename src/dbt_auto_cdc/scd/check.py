@@ -88,7 +88,7 @@ def _variants(job: Job) -> str:
     group = ", ".join(str(number + 1) for number in range(len(place) + 1 + len(written)))
     named = [f"{value} as {names.PREFIX}written_{number}" for number, value in enumerate(written)]
     return (
-        f"select\n    {comma([*place, f'evt.{names.KIND}', *named, 'count(*) as copies'])}\nfrom {job.events} as evt\n"
+        f"select\n    {comma([*place, f'evt.{names.KIND}', *named, f'count(*) as {names.COPIES}'])}\nfrom {job.events} as evt\n"
         f"join repeated on {job.same_key('evt', 'repeated')} and evt.{names.SEQUENCE} = repeated.{names.SEQUENCE}\n"
         f"group by {group}"
     )
@@ -98,11 +98,11 @@ def _places(job: Job, winners: str) -> str:
     """One row per key and sequence of more than one event: in how many ways they differ, and whether it matters."""
     place = [*job.keys, names.SEQUENCE]
     group = ", ".join(of("var", place))
-    columns = f"{group}, sum(var.copies) as copies, count(*) as ways"
+    columns = f"{group}, sum(var.{names.COPIES}) as {names.COPIES}, count(*) as {names.WAYS}"
     if not winners:
-        return f"select {columns}, true as decides\nfrom variants as var group by {group}"
+        return f"select {columns}, true as {names.DECIDES}\nfrom variants as var group by {group}"
     return (
-        f"select {columns}, max(case when won.{names.SEQUENCE} is null then 0 else 1 end) = 1 as decides\n"
+        f"select {columns}, max(case when won.{names.SEQUENCE} is null then 0 else 1 end) = 1 as {names.DECIDES}\n"
         f"from variants as var left join {winners} as won on {job.same_key('won', 'var')}"
         f" and won.{names.SEQUENCE} = var.{names.SEQUENCE}\ngroup by {group}"
     )
@@ -110,10 +110,10 @@ def _places(job: Job, winners: str) -> str:
 
 def _ties(job: Job) -> str:
     """One row: how many events are copies of another, and how many places are disputed."""
-    tied = "ways > 1 and decides"
+    tied = f"{names.WAYS} > 1 and {names.DECIDES}"
     example = f"{job.key_text('places')} || ' at ' || {job.engine.as_text(f'places.{names.SEQUENCE}')}"
     columns = [
-        f"coalesce(sum(copies - ways), 0) as {DUPLICATE}",
+        f"coalesce(sum({names.COPIES} - {names.WAYS}), 0) as {DUPLICATE}",
         f"count(case when {tied} then 1 end) as {TIED}",
         f"min(case when {tied} then {example} end) as {TIED}_example",
     ]

@@ -66,14 +66,17 @@ class Job:
         return self.spec.apply_as_truncates is not None or recorded
 
     @property
-    def reads_all(self) -> bool:
-        """Whether every staged row is a new event, so that the stage itself holds the events."""
-        return self.builds and not self.truncates
+    def keeps_events(self) -> bool:
+        """Whether the new events have a working table of their own; else they are all or part of the stage."""
+        return self.truncates or (self.spec.scd2 and not self.builds)
 
     @property
     def events(self) -> str:
-        """The working table of the new events."""
-        return self.working(names.STAGE if self.reads_all else names.EVENTS)
+        """The new events, as something to select from."""
+        if self.keeps_events:
+            return self.working(names.EVENTS)
+        staged = self.working(names.STAGE)
+        return staged if self.builds else f"(select * from {staged} where {names.IS_NEW})"
 
     def quoted(self, columns: Iterable[Output]) -> list[str]:
         """Return the columns' names, quoted."""

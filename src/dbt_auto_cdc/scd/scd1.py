@@ -33,7 +33,7 @@ def _with_truncation(job: Job) -> Query:
 
 def read(job: Job) -> tuple[Step, ...]:
     """Bring the feed into checked new events and their winners."""
-    kept = () if job.reads_all else (events(job),)
+    kept = (events(job),) if job.keeps_events else ()
     return (stage(job), *kept, *judged(job))
 
 
@@ -85,8 +85,8 @@ def winners(job: Job) -> Step:
     query = Query().then(
         "winners",
         f"select\n    {comma(_columns(job))}\nfrom (\n"
-        f"    select evt.*, row_number() over (partition by {keys} order by {order}) as place\n"
-        f"    from {job.events} as evt\n) as ranked\nwhere place = 1",
+        f"    select evt.*, row_number() over (partition by {keys} order by {order}) as {names.PLACE}\n"
+        f"    from {job.events} as evt\n) as ranked\nwhere {names.PLACE} = 1",
     )
     return Step(
         "choose each key's greatest event", job.engine.create_working(job.working(names.WINNERS), query)
@@ -180,7 +180,7 @@ where not exists (
         and cmp.{names.KIND} = 'upsert'
 )
 and not exists (
-    select 1 from {job.working(names.WINNERS)} as won
+    select 1 from (select {", ".join(job.keys)} from {job.working(names.WINNERS)}) as won
     where {job.same_key("won", "tgt")}
 )""",
     )

@@ -52,15 +52,13 @@ def _new_events(job: Job) -> Step:
     """
     columns = comma(of("stg", [*job.output, *changes.EVENT]))
     stored = job.working(names.STORED)
-    is_inside = (
-        f"{job.same_key('tgt', 'cmp')} and tgt.{names.SEQUENCE} = cmp.{names.RUN_START}"
-        f" and (tgt.{names.OLD_END} is null or cmp.{names.SEQUENCE} < tgt.{names.OLD_END})"
-    )
     place = ", ".join(of("cmp", [*job.keys, names.SEQUENCE]))
     hidden = f"""
 select {place} from {job.companion} as cmp where cmp.{names.KIND} = 'delete'
 union all
-select {place} from {job.companion} as cmp join {stored} as tgt on {is_inside} where cmp.{names.KIND} = 'upsert'"""
+select {place} from {job.companion} as cmp
+join {stored} as tgt on {_is_inside(job)}
+where cmp.{names.KIND} = 'upsert'"""
 
     def is_known(relation: str, column: str) -> str:
         return (
@@ -78,20 +76,28 @@ and not {is_known("hidden", names.SEQUENCE)}"""
     return changes.events(job, Query().then("hidden", hidden).then("new", new))
 
 
+def _is_inside(job: Job) -> str:
+    """The condition that an event of the companion, cmp, lies in a stored version, tgt."""
+    return (
+        f"{job.same_key('tgt', 'cmp')} and tgt.{names.SEQUENCE} = cmp.{names.RUN_START}"
+        f" and (tgt.{names.OLD_END} is null or cmp.{names.SEQUENCE} < tgt.{names.OLD_END})"
+    )
+
+
 def _late(job: Job) -> str:
     """Count the new events below the greatest sequence that their key had."""
     keys = ", ".join(job.keys)
     return f"""
 select count(*) from {job.events} as evt
 join (
-    select {keys}, max(sequence) as latest from (
-        select {keys}, coalesce({names.OLD_END}, {names.SEQUENCE}) as sequence from {job.working(names.STORED)}
+    select {keys}, max({names.SEQUENCE}) as {names.LATEST} from (
+        select {keys}, coalesce({names.OLD_END}, {names.SEQUENCE}) as {names.SEQUENCE} from {job.working(names.STORED)}
         union all
         select {", ".join(of("cmp", [*job.keys, names.SEQUENCE]))}
         from {job.companion} as cmp
         join (select distinct {keys} from {job.events}) as evt on {job.same_key("evt", "cmp")}
     ) as known group by {keys}
-) as head on {job.same_key("head", "evt")} and evt.{names.SEQUENCE} < head.latest"""
+) as head on {job.same_key("head", "evt")} and evt.{names.SEQUENCE} < head.{names.LATEST}"""
 
 
 # the timeline
@@ -139,7 +145,7 @@ def _affected(job: Job) -> Query:
         f"from {job.events} group by {', '.join(job.keys)}"
     )
     reached = f"""
-select {", ".join(of("old", [names.SEQUENCE, names.OLD_END, names.LOCATOR]))}
+select {", ".join(of("old", [*job.keys, names.SEQUENCE, names.OLD_END, names.LOCATOR]))}
 from {job.working(names.STORED)} as old
 join touched on {job.same_key("touched", "old")}
 where old.{names.OLD_END} is null or old.{names.OLD_END} > touched.{names.FIRST}"""
@@ -168,7 +174,7 @@ where cmp.{names.KIND} = 'upsert'"""
         return query
     version = ", ".join([*job.keys, names.RUN_START])
     return query.then(
-        "latest", f"select {version}, max({names.SEQUENCE}) as latest\nfrom inside group by {version}"
+        "latest", f"select {version}, max({names.SEQUENCE}) as {names.LATEST}\nfrom inside group by {version}"
     )
 
 
@@ -203,7 +209,7 @@ def _first_events(job: Job) -> str:
             for name in job.output
         ]
         marks |= {name: f"first.{name}" for name in (names.HIDDEN, names.RUN_START)}
-        alone = f"latest.latest is null or latest.latest = tgt.{names.SEQUENCE}"
+        alone = f"latest.{names.LATEST} is null or latest.{names.LATEST} = tgt.{names.SEQUENCE}"
         marks[names.SHOWS] = f"case when {alone} then tgt.{names.LOCATOR} end"
         joins = f"""
 left join inside as first on {job.same_key("first", "tgt")} and first.{names.SEQUENCE} = tgt.{names.SEQUENCE}
@@ -217,7 +223,7 @@ def _inner_events(job: Job) -> str:
     values, joins = of("tgt", job.output), ""
     if job.layout.untracked:
         untracked = set(job.quoted(job.layout.untracked))
-        is_last = f"cmp.{names.SEQUENCE} = latest.latest"
+        is_last = f"cmp.{names.SEQUENCE} = latest.{names.LATEST}"
         values = [
             f"case when {is_last} then tgt.{name} else cmp.{name} end" if name in untracked else f"tgt.{name}"
             for name in job.output
@@ -244,7 +250,7 @@ def _closing_deletes(job: Job) -> str:
     return f"""{_event(job, _only_key(job, "tgt"), "'delete'", marks)}
 from affected as tgt
 where tgt.{names.OLD_END} is not null and not exists (
-    select 1 from affected as next
+    select 1 from reached as next
     where {job.same_key("next", "tgt")} and next.{names.SEQUENCE} = tgt.{names.OLD_END}
 )"""
 
@@ -256,7 +262,7 @@ def _hidden_deletes(job: Job) -> str:
 from {job.companion} as cmp
 join touched on {job.same_key("touched", "cmp")} and cmp.{names.SEQUENCE} > touched.{names.FIRST}
 where cmp.{names.KIND} = 'delete' and not exists (
-    select 1 from affected where {job.same_key("affected", "cmp")} and affected.{names.SEQUENCE} = cmp.{names.SEQUENCE}
+    select 1 from reached where {job.same_key("reached", "cmp")} and reached.{names.SEQUENCE} = cmp.{names.SEQUENCE}
 )"""
 
 
@@ -471,7 +477,25 @@ def _is_missing(job: Job) -> str:
 def _forgotten(job: Job) -> Query:
     """Return the companion's rows that hide nothing any more, or stand in another run."""
     source = job.working(names.TIMELINE)
-    return Query().then("forgotten", f"select {names.HIDDEN} from {source}\nwhere {_IS_FORGOTTEN}")
+    moved = f"select {names.HIDDEN} as locator from {source}\nwhere {_IS_FORGOTTEN}"
+    return (
+        Query()
+        .then("orphaned", _orphaned(job))
+        .then("forgotten", f"{moved}\nunion all\nselect locator from orphaned")
+    )
+
+
+def _orphaned(job: Job) -> str:
+    """The touched keys' hidden upserts whose version was taken away or shortened by hand.
+
+    They have to go, or else they would count again as soon as a version starts where theirs did.
+    """
+    return f"""
+select cmp.{job.engine.locator} as locator
+from {job.companion} as cmp
+join (select distinct {", ".join(job.keys)} from {job.events}) as evt on {job.same_key("evt", "cmp")}
+where cmp.{names.KIND} = 'upsert'
+and not exists (select 1 from {job.working(names.STORED)} as tgt where {_is_inside(job)})"""
 
 
 def _removed(job: Job) -> Query:
@@ -507,14 +531,17 @@ select
     {count(_IS_ENDED)} as {ENDED},
     {count(_IS_WRITTEN)} as {WRITTEN},
     {removed} as {REMOVED},
-    {count(_IS_FORGOTTEN)} as {FORGOTTEN},
+    {count(_IS_FORGOTTEN)} + (select count(*) from orphaned) as {FORGOTTEN},
     {count(_is_missing(job))} as {HIDDEN},
     {count(_IS_ENDED)} + {count(_IS_WRITTEN)} as num_upserted_rows,
     {removed} - {rewritten} as num_deleted_rows,
     (select count(*) from crossed) as crossed_versions,
     (select min(example) from crossed) as crossed_versions_example
 from {job.working(names.TIMELINE)}"""
-    query = Query().then("stored", _stored_bounds(job)).then("crossed", _CROSSED).then("measured", measured)
+    query = (
+        Query().then("stored", _stored_bounds(job)).then("crossed", _CROSSED).then("orphaned", _orphaned(job))
+    )
+    query = query.then("measured", measured)
     rule = Rule(
         "crossed_versions",
         f"{{count}} rows of the target have bounds that overlap, are empty or lack {names.START_AT}, for example"

@@ -34,9 +34,14 @@ class Query:
         return f"with {rendered}\n{last}"
 
 
-def indented(text: str) -> str:
-    """Return the text one level deeper."""
-    return "\n".join(INDENT + line if line else line for line in text.splitlines())
+# What may hold a line break that belongs to it.
+_SPANS = r"""'(?:[^']|'')*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|"(?:[^"]|"")*"|`[^`]*`|--[^\n]*|/\*.*?\*/"""
+_BREAKS = re.compile(rf"(?P<span>{_SPANS})|\n(?=[^\n])", re.DOTALL)
+
+
+def indented(sql: str) -> str:
+    """Return SQL one level deeper; text and names that go over several lines stay what they are."""
+    return INDENT + _BREAKS.sub(lambda found: found["span"] or f"\n{INDENT}", sql)
 
 
 def comma(parts: Iterable[str]) -> str:

@@ -1,0 +1,61 @@
+"""The seam between the benchmark and dbt-auto-cdc: the only file here that knows the product.
+
+Not here: databases, timing, tables of figures.
+
+Every job calls these on an on-disk DuckDB database whose table `feed` (id, op, seq, 8 values) holds what the run delivers. The target is
+the table `target` in the schema `main`; companions are the product's own business.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+# the scripts here are run as files; `tests` is a folder of the repository
+sys.path.append(str(Path(__file__).parents[1]))
+
+from tests.direct import Direct
+
+if TYPE_CHECKING:
+    import duckdb
+
+MODEL_SQL = "select * from main.feed"
+BOUNDS = {1: (), 2: ("__START_AT", "__END_AT")}  # columns of the target beside id and the values
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One apply: statements sent by the executor (no BEGIN, COMMIT or metadata), seconds from options to plan."""
+
+    statements: int
+    planning_seconds: float
+
+
+def options(scd_type: int) -> dict[str, object]:
+    """The model's configuration, the same for a direct run and for dbt."""
+    return {
+        "keys": ["id"],
+        "sequence_by": "seq",
+        "apply_as_deletes": "op = 'D'",
+        "except_column_list": ["op", "seq"],
+        "stored_as_scd_type": scd_type,
+    }
+
+
+def product_statements(con: duckdb.DuckDBPyConnection, *, scd_type: int) -> Applied:
+    """Observe, plan and run one apply of `MODEL_SQL` into `main.target`, commit included; the first call makes the tables."""
+    target = Direct(con)
+    started = time.perf_counter()
+    plan = target.plan(options(scd_type), sql=MODEL_SQL)
+    planned = time.perf_counter() - started
+    target.execute(plan)
+    return Applied(target.statements, planned)
+
+
+def dbt_model(scd_type: int) -> str:
+    """The model file that does the same through dbt, over the tables that `product_statements` made."""
+    config = ", ".join(f"{name}={value!r}" for name, value in options(scd_type).items())
+    return "{{ config(materialized='auto_cdc', alias='target', " + config + ") }}\n" + MODEL_SQL + "\n"

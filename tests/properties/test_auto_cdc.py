@@ -1,0 +1,94 @@
+"""Random streams of events, straight on DuckDB: after every run the target is what the reference model says.
+
+Not here: dbt (`test_through_dbt`), rows written by hand (`test_dml`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.strategies import Stream, streams
+from tests.watched import Watched, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.reference_model import Event
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(config={"threads": 1}) as connection:
+        yield connection
+
+
+def follow(connection: duckdb.DuckDBPyConnection, stream: Stream, *, rereads: bool = False) -> None:
+    """Run a stream beside the model, which looks at all there is to see, then replay it.
+
+    Where the model re-reads its feed, each run brings all earlier events again.
+    """
+    has_truncates = any(event.kind == "truncate" for event in stream.events)
+    target = Watched(connection, stream.shape, truncates=has_truncates)
+    applied: list[Event] = []
+    for run in stream.runs:
+        if target.run([*applied, *run] if rereads else run) is not None:
+            applied += run
+    target.run([])  # so that there is a target even where every run was refused
+    target.replay(applied)
+
+
+def arrive_at_once(connection: duckdb.DuckDBPyConnection, stream: Stream) -> None:
+    """Compare what the runs of a stream left with what one run of all its events makes."""
+    in_runs, at_once = (Watched(connection, stream.shape, name=name) for name in ("target", "other"))
+    for run in stream.runs:
+        in_runs.send(run)
+    at_once.send(stream.events)
+    assert at_once.look().rows == in_runs.look().rows
+    assert at_once.look().companion == in_runs.look().companion
+
+
+@settings(max_examples=examples(100, 3000))
+@given(stream=streams(1, with_truncates=True), rereads=st.booleans())
+def test_type_1(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: bool) -> None:
+    """Rows, figures and row ids after every run, truncates among the events; a replay writes nothing."""
+    follow(connection, stream, rereads=rereads)
+
+
+@settings(max_examples=examples(100, 3000))
+@given(stream=streams(2), rereads=st.booleans())
+def test_type_2(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: bool) -> None:
+    """Rows, figures and row ids after every run, in every form of tracking; a replay writes nothing."""
+    follow(connection, stream, rereads=rereads)
+
+
+@settings(max_examples=examples(50, 3000))
+@given(stream=streams(with_truncates=True, with_ties=True), rereads=st.booleans())
+def test_ties(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: bool) -> None:
+    """Ties refuse the run and change nothing, or are settled without regard to their order."""
+    follow(connection, stream, rereads=rereads)
+
+
+@settings(max_examples=examples(50, 3000))
+@given(stream=streams(with_truncates=True))
+def test_the_companion_depends_on_the_set_of_events(
+    connection: duckdb.DuckDBPyConnection, stream: Stream
+) -> None:
+    """What is remembered is as little a matter of order, cut and repeats as what is visible."""
+    arrive_at_once(connection, stream)
+
+
+@settings(max_examples=examples(40, 2000))
+@given(
+    stream=streams(with_truncates=True).filter(lambda stream: stream.shape.sequence == ("seq",)),
+    retention=st.integers(0, 6),
+)
+def test_tombstone_retention(connection: duckdb.DuckDBPyConnection, stream: Stream, retention: int) -> None:
+    """A tombstone goes with the run that leaves it too far behind the greatest sequence seen, and not earlier."""
+    target = Watched(connection, stream.shape, retention=retention)
+    for run in stream.runs:
+        target.run(run)

@@ -1,0 +1,273 @@
+"""A run that is killed, at any moment, leaves what the last good run left; the next run goes on from there.
+
+Not here: runs that are refused (`scenarios`, `properties`). As a script this file is the process that gets killed:
+it runs a plan and asks for leave before every statement.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import duckdb
+import pytest
+
+from tests.case_data import create_table
+from tests.direct import Direct
+from tests.strategies import Shape, Tracking
+from tests.watched import Look, Watched, nightly, options_of
+
+if TYPE_CHECKING:
+    from dbt_auto_cdc.execute import Sent
+    from tests.dbt_project import Project
+    from tests.reference_model import Event
+
+ROOT = Path(__file__).parents[2]
+SCD1 = Shape(1, ("id",), ("a", "b"), ("seq",), is_sequence_output=False, tracking=Tracking("all"))
+SCD2 = Shape(2, ("id",), ("a", "b"), ("seq",), is_sequence_output=False, tracking=Tracking("columns", ("a",)))
+SHAPES = {"scd1": SCD1, "scd2": SCD2}
+COMMIT = "commit"
+
+
+class Obedient(Direct):
+    """Says which statement comes next, and waits until it may send it."""
+
+    def _send(self, name: str, sql: str) -> Sent:
+        ask(name)
+        return super()._send(name, sql)
+
+
+def ask(what: str) -> None:
+    sys.stdout.write(f"{what}\n")
+    sys.stdout.flush()
+    sys.stdin.readline()
+
+
+def main(database: str, kind: str, full_refresh: str) -> None:
+    """Run once on the feed that is there, under the eyes of the test that started this process."""
+    with duckdb.connect(database) as connection:
+        target = Obedient(connection)
+        target.run(options_of(SHAPES[kind]), full_refresh=full_refresh == "True")
+        ask(COMMIT)
+
+
+def some_events(shape: Shape, seed: str, count: int = 120) -> list[Event]:
+    """Return events of 40 keys without ties: early and late ones, deletes, in SCD type 1 a truncate."""
+    source = random.Random(seed)
+    places = source.sample([(key, sequence) for key in range(40) for sequence in range(30)], count)
+    events = [
+        shape.event(
+            "delete" if source.random() < 0.2 else "upsert",
+            ((key,), sequence),
+            {"a": source.randint(0, 2), "b": source.choice("xyz")},
+        )
+        for key, sequence in places
+    ]
+    return [*events, shape.truncate(source.randint(0, 20))] if shape.scd_type == 1 else events
+
+
+@dataclass
+class Scene:
+    """A database before a run, and what the run would make of it if it were left alone."""
+
+    database: Path
+    shape: Shape
+    full_refresh: bool
+    before: Look
+    after: Look
+    statements: int
+
+    def look(self, database: Path) -> Look:
+        with duckdb.connect(str(database)) as connection:
+            return Watched(connection, self.shape, is_new=False).look()
+
+    def run_on(self, database: Path) -> Look:
+        with duckdb.connect(str(database)) as connection:
+            target = Direct(connection)
+            target.run(options_of(self.shape), full_refresh=self.full_refresh)
+            self.statements = target.statements
+        return self.look(database)
+
+
+def scene(folder: Path, kind: str, what: str) -> Scene:
+    """Make a database in which the first run, a later one, or a rebuild is due."""
+    database, shape = folder / "before.duckdb", SHAPES[kind]
+    with duckdb.connect(str(database)) as connection:
+        target = Watched(connection, shape)
+        if what != "first":
+            target.send(some_events(shape, "good"))
+        rows = [shape.feed_row(event) for event in some_events(shape, what)]
+        create_table(connection, "feed", shape.types, rows)
+        before = target.look()
+    made = Scene(database, shape, what == "rebuild", before, before, 0)
+    shutil.copy(database, folder / "after.duckdb")
+    made.after = made.run_on(folder / "after.duckdb")
+    assert not same(made.before, made.after)
+    return made
+
+
+def same(one: Look, other: Look) -> bool:
+    """Compare what two looks saw, wherever the rows lie."""
+    return (one.rows, one.companion) == (other.rows, other.companion)
+
+
+def kill_at(scene: Scene, database: Path, kind: str, allowed: int, seconds: float) -> str:
+    """Let a run send so many statements, kill it so long after the last of them, and return what it was about."""
+    command = [sys.executable, __file__, str(database), kind, str(scene.full_refresh)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as victim:
+        asks, leave = pipes(victim)
+        about = asks.readline().strip()
+        for number in range(1, allowed + 1):
+            leave.write("\n")
+            leave.flush()
+            about = asks.readline().strip() if number < allowed else about
+        time.sleep(seconds)
+        victim.send_signal(signal.SIGKILL)
+    assert victim.returncode == -signal.SIGKILL, "it was gone before it could be killed"
+    return about
+
+
+def pipes(victim: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
+    assert victim.stdout is not None
+    assert victim.stdin is not None
+    return victim.stdout, victim.stdin
+
+
+def survive(folder: Path, kind: str, what: str, source: random.Random, kills: int) -> None:
+    """Kill runs at random moments; each must leave all or nothing, and the next run must end in the right table."""
+    it = scene(folder, kind, what)
+    statements = it.statements
+    for _ in range(kills):
+        database = folder / "killed.duckdb"
+        for left in folder.glob("killed.duckdb*"):
+            left.unlink()
+        shutil.copy(it.database, database)
+        allowed = source.randint(0, statements)
+        about = kill_at(it, database, kind, allowed, source.choice([0, 0.001, 0.01, 0.1]))
+        found = it.look(database)
+        moment = f"{what} run of {kind}, {allowed} of {statements} statements, {about!r}"
+        is_committed = allowed == statements and same(it.after, found)
+        assert is_committed or same(it.before, found), moment
+        assert same(it.after, it.run_on(database)), moment
+
+
+@pytest.mark.parametrize("what", ["first", "later", "rebuild"])
+@pytest.mark.parametrize("kind", SHAPES)
+def test_a_killed_run_never_was(tmp_path: Path, kind: str, what: str) -> None:
+    """Killed at a random statement: target and companion are as before, and the next run ends right."""
+    survive(tmp_path, kind, what, random.Random(f"{kind} {what}"), kills=1)
+
+
+@nightly
+@pytest.mark.parametrize("what", ["first", "later", "rebuild"])
+@pytest.mark.parametrize("kind", SHAPES)
+def test_many_killed_runs_never_were(tmp_path: Path, kind: str, what: str) -> None:
+    """The same at many moments."""
+    survive(tmp_path, kind, what, random.Random(), kills=40)
+
+
+# dbt itself
+
+
+def models_of(project: Project) -> None:
+    for name, shape in SHAPES.items():
+        options = ", ".join(f"{option}={value!r}" for option, value in options_of(shape).items())
+        project.write(
+            f"models/{name}.sql",
+            f"{{{{ config(materialized='auto_cdc', {options}) }}}}\nselect * from feed_of_{name}\n",
+        )
+
+
+def deliver(project: Project, seed: str) -> None:
+    with project._connection() as connection:
+        for name, shape in SHAPES.items():
+            rows = [shape.feed_row(event) for event in some_events(shape, seed)]
+            create_table(connection, f"feed_of_{name}", shape.types, rows)
+
+
+def looks(database: Path) -> dict[str, Look]:
+    found = {}
+    with duckdb.connect(str(database)) as connection:
+        for name, shape in SHAPES.items():
+            found[name] = Watched(connection, shape, name=name, is_new=False).look()
+    return found
+
+
+def looks_after(database: Path) -> dict[str, Look]:
+    """Return what the next run would make of a copy of the database."""
+    copy = database.with_name("copy.duckdb")
+    shutil.copy(database, copy)
+    with duckdb.connect(str(copy)) as connection:
+        for name, shape in SHAPES.items():
+            Direct(connection, name).run(options_of(shape), sql=f"select * from feed_of_{name}")
+    return looks(copy)
+
+
+def kill_dbt(project: Project, source: random.Random, *, in_plan: bool) -> str:
+    """Start dbt and kill it: at a random statement of a plan, or whenever."""
+    dbt = Path(sys.executable).with_name("dbt")
+    folders = ["--project-dir", str(project.root), "--profiles-dir", str(project.root)]
+    with subprocess.Popen(
+        [dbt, "--log-level", "debug", "--log-path", project.root / "logs", "run", *folders],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=project.root,
+    ) as victim:
+        assert victim.stdout is not None
+        about, moment = "", source.randint(1, 30)
+        if in_plan:
+            for said in victim.stdout:
+                moment -= "-- auto_cdc: " in said
+                about = said.strip() if "-- auto_cdc: " in said else about
+                if moment == 0:
+                    break
+            time.sleep(source.choice([0, 0.002, 0.02]))
+        else:
+            time.sleep(source.uniform(0, 8))
+        victim.send_signal(signal.SIGKILL)
+    return about
+
+
+def outlive(project: Project, source: random.Random, kills: int) -> None:
+    """Kill dbt again and again between good runs."""
+    models_of(project)
+    deliver(project, "good")
+    project.succeed("run")
+    for number in range(kills):
+        deliver(project, f"feed {number}")
+        before, after = looks(project.database), looks_after(project.database)
+        about = kill_dbt(project, source, in_plan=number % 3 != 2)
+        for name, found in looks(project.database).items():
+            assert same(before[name], found) or same(after[name], found), f"{name}: {about}"
+        project.succeed("run")
+        for name, found in looks(project.database).items():
+            assert same(after[name], found), f"{name}: {about}"
+
+
+@pytest.mark.dbt
+def test_killed_dbt(project: Project) -> None:
+    """dbt killed inside a plan leaves every model as before or after its run; the next run ends right."""
+    outlive(project, random.Random("dbt"), kills=2)
+
+
+@nightly
+@pytest.mark.dbt
+def test_dbt_killed_many_times(project: Project) -> None:
+    """The same, many times, also while dbt starts and ends."""
+    outlive(project, random.Random(), kills=40)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,49 @@
+"""Many models at once in one dbt run: they share a connection's catalog, and nothing else.
+
+Not here: what a single model does with its events.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.dbt_project import Project
+from tests.watched import Modelled, drawn, run_dbt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.dbt
+
+MODELS = 40
+RUNS = 3
+
+
+@pytest.fixture
+def threaded(tmp_path: Path) -> Iterator[Project]:
+    project = Project(tmp_path, threads=4)
+    yield project
+    project.close()
+
+
+def test_models_side_by_side(threaded: Project) -> None:
+    """Four threads and forty models, first run and later ones: every table and every figure is right."""
+    models = [
+        Modelled(f"model_{number}", stream, rereads=number % 2 == 1)
+        for number, stream in enumerate(drawn(40, MODELS, max_runs=RUNS))
+    ]
+    for model in models:
+        threaded.write(f"models/{model.name}.sql", model.sql)
+    for index in range(RUNS):
+        run_dbt(threaded, models, index)
+    assert 4 == len(threads_of(threaded))
+
+
+def threads_of(project: Project) -> set[str]:
+    """Return the threads that took part in the last run."""
+    results = json.loads(project.read("target/run_results.json"))["results"]
+    return {result["thread_id"] for result in results}

@@ -1,0 +1,108 @@
+"""The worked examples of SCD type 1 and 2, straight on DuckDB: run by run, and in any order and cut.
+
+Not here: the examples themselves (`case_data` reads them), dbt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+
+from dbt_auto_cdc.errors import AutoCdcError
+from tests.case_data import Case, Rows, Run, assert_run, create_table, load_cases
+from tests.direct import Direct
+
+if TYPE_CHECKING:
+    from dbt_auto_cdc.execute import Outcome
+
+
+def is_built(case: Case) -> bool:
+    """Tell whether the product has all the options of a case: the one place that says what it lacks."""
+    return not case.uses_partial_updates
+
+
+CASES = [case for case in load_cases("scd1", "scd2") if is_built(case)]
+REARRANGED = [case for case in CASES if case.order_insensitive]
+REFUSED = [case for case in CASES if case.error is not None]
+
+MESSAGES = {
+    "null_sequence": r"sequence_by seq is null in \d+ of the new rows",
+    "ties": r"\b1 .*different events at one sequence, for example id=1 at 10; .*sequence_by.*tie-breaker",
+    "key_not_found": r"keys names nokey, which is not a column of the model; there are: k, v",
+    "column_not_found": r"column_list names nope, which is not a column of the model",
+    "qualified_name": r"keys names src\.k; write the column without its table: k",
+    "missing_sequence_by": r"sequence_by is missing",
+    "key_drift": r"\bk was INTEGER and is now BIGINT.*--full-refresh",
+    "scd_type_drift": r"stored_as_scd_type was 1 in the last run and is 2 now.*--full-refresh",
+    "sequence_type_drift": r"type of sequence_by was BIGINT in the last run and is INTEGER now.*--full-refresh",
+}
+"""What the message of each kind of refusal must say."""
+WRITTEN_OUT = {"IC19": "null_sequence", "IC24": "ties"}
+"""The kind of refusal of cases that describe it in a sentence."""
+
+
+@pytest.fixture
+def target() -> Iterator[Direct]:
+    with duckdb.connect(config={"threads": 1}) as connection:
+        yield Direct(connection)
+
+
+def contents(target: Direct) -> list[list[Any]]:
+    """Return all rows of the target and its companion, each with its place."""
+    tables = {name for (name,) in target.connection.execute("show tables").fetchall()}
+    kept = [name for name in (target.name, f"{target.name}__auto_cdc") if name in tables]
+    return [target.connection.execute(f'select rowid, * from "{name}"').fetchall() for name in kept]
+
+
+def apply(target: Direct, run: Run, rows: Rows | None = None) -> Outcome:
+    """Make the feed of a run, or of other rows in its shape, and run on it."""
+    create_table(target.connection, "feed", run.columns, run.rows if rows is None else rows)
+    return target.run(run.config, full_refresh=run.is_full_refresh)
+
+
+def test_the_cases_are_there() -> None:
+    """Every case of these modes is run but for those with options that are not built."""
+    assert len(CASES) >= 75
+    assert len(REARRANGED) >= 41
+    assert {case.error for case in REFUSED} - set(MESSAGES) == {
+        case.error for case in REFUSED if case.id in WRITTEN_OUT
+    }
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_case(target: Direct, case: Case) -> None:
+    """After every run the target is the documented one; a refused run says why and leaves what was there."""
+    for run in case.runs:
+        before = contents(target)
+        if run.is_refused:
+            with pytest.raises(AutoCdcError) as refused:
+                apply(target, run)
+            kind = WRITTEN_OUT.get(case.id, str(case.error))
+            assert re.search(MESSAGES[kind], str(refused.value))
+            assert "model target" in str(refused.value)
+            assert before == contents(target)
+        else:
+            apply(target, run)
+        if contents(target):
+            assert_run(target.connection, target.name, run)
+
+
+@pytest.mark.parametrize("case", REARRANGED, ids=lambda case: case.id)
+def test_case_in_any_order(target: Direct, case: Case) -> None:
+    """All at once, one by one, reversed, at random: examples that do not depend on it end in the same table."""
+    last = case.runs[-1]
+    for seed in range(4):
+        rearranged(target, case, case.rearranged(seed))
+        assert_run(target.connection, target.name, last)
+
+
+def rearranged(target: Direct, case: Case, runs: Sequence[Rows]) -> None:
+    """Build the target anew from the rows of a case in other runs."""
+    for table in (target.name, f"{target.name}__auto_cdc"):
+        target.connection.execute(f'drop table if exists "{table}"')
+    for rows in runs:
+        apply(target, case.runs[-1], rows)

@@ -1,0 +1,640 @@
+"""Columns that come, go and change their type, under each `on_schema_change`.
+
+Straight on DuckDB, and through dbt where indexes are configured. Not here: names and types as such (`test_odd_input`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from dbt_auto_cdc.errors import AutoCdcError
+from tests.dbt_project import Project
+from tests.direct import Direct
+
+KEYS: dict[str, Any] = {"keys": ["id"], "sequence_by": "seq", "apply_as_deletes": "op = 'D'"}
+SCD1: dict[str, Any] = {**KEYS, "except_column_list": ["op"]}
+SCD2: dict[str, Any] = {**KEYS, "stored_as_scd_type": 2, "except_column_list": ["op", "seq"]}
+CITY: dict[str, Any] = {**SCD2, "track_history_column_list": ["city"]}
+NOT_NOTE: dict[str, Any] = {**SCD2, "track_history_except_column_list": ["note"]}
+MODES = pytest.mark.parametrize(
+    "mode", [SCD1, SCD2, CITY, NOT_NOTE], ids=["scd1", "scd2", "city", "not note"]
+)
+HISTORIES = pytest.mark.parametrize("mode", [SCD2, CITY, NOT_NOTE], ids=["scd2", "city", "not note"])
+
+
+class Changing(Direct):
+    """A target whose model has other columns from run to run."""
+
+    def given(self, config: dict[str, Any], columns: str, *events: str, **options: Any) -> None:
+        """Run with events: SQL values in the order of the columns, which may carry types; op is U unless named."""
+        names, types = [], []
+        for column in columns.split(", "):
+            name, _, type_name = column.partition(" ")
+            names.append(name)
+            types.append(f"::{type_name}" if type_name else "")
+        selects = []
+        for event in events:
+            values = [part.strip() for part in event.split(" | ")]
+            row = [f"({v}){t} as {n}" for v, t, n in zip(values, types, names, strict=True)]
+            selects.append("select " + ", ".join([*row, *(() if "op" in names else ("'U' as op",))]))
+        self.run({**config, **options}, sql="\nunion all\n".join(selects))
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        return self.connection.execute(sql).fetchall()
+
+    def columns(self, table: str = "target") -> dict[str, str]:
+        """Return a table's columns with their types."""
+        return {row[0]: row[1] for row in self.query(f'describe "{table}"')}
+
+    def sees(self) -> object:
+        """Return all that is stored."""
+        tables = [row[0] for row in self.query("select table_name from information_schema.tables order by 1")]
+        rows = {table: sorted(self.query(f'from "{table}"'), key=repr) for table in tables}
+        indexes = self.query("select index_name, sql from duckdb_indexes() order by 1")
+        return {table: self.columns(table) for table in tables}, rows, indexes
+
+    def refused(self, config: dict[str, Any], columns: str, *events: str, **options: Any) -> str:
+        """Run, which has to be refused with one problem and to change nothing, and return the problem."""
+        before = self.sees()
+        with pytest.raises(AutoCdcError) as refusal:
+            self.given(config, columns, *events, **options)
+        assert before == self.sees()
+        (problem,) = refusal.value.problems
+        return problem
+
+
+def changing() -> Changing:
+    return Changing(duckdb.connect())
+
+
+# -- New columns -------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_column() -> None:
+    """Null in the rows that are there; filled by the events that bring it."""
+    target = changing()
+    target.given(SCD1, "id, seq, city", "1 | 1 | 'Oslo'", "2 | 1 | 'Rome'")
+    target.given(SCD1, "extra, id, seq, city", "'x' | 1 | 2 | 'Oslo'")
+    assert ["id", "seq", "city", "extra"] == list(target.columns())
+    assert [(1, 2, "Oslo", "x"), (2, 1, "Rome", None)] == target.query("from target order by id")
+
+
+def test_a_new_column_is_tracked_by_default() -> None:
+    """With default and except tracking the set follows the columns: a first value opens a version."""
+    for mode in (SCD2, NOT_NOTE):
+        target = changing()
+        target.given(mode, "id, seq, city, note", "1 | 1 | 'Oslo' | 'a'", "2 | 1 | 'Rome' | 'a'")
+        target.given(
+            mode, "id, seq, city, note, extra", "1 | 2 | 'Oslo' | 'a' | 'x'", "2 | 2 | 'Rome' | 'a' | null"
+        )
+        expected = [(1, None, 1, 2), (1, "x", 2, None), (2, None, 1, None)]
+        assert expected == target.query("select id, extra, __START_AT, __END_AT from target order by 1, 3")
+
+
+def test_a_new_column_beside_a_list_is_not_tracked() -> None:
+    """It opens no version, and the companion has it: a late event brings back what was overwritten."""
+    target = changing()
+    target.given(CITY, "id, seq, city", "1 | 1 | 'Oslo'", "1 | 2 | 'Oslo'")
+    target.given(
+        CITY, "id, seq, city, extra", "1 | 4 | 'Oslo' | 'd'", "1 | 5 | 'Oslo' | 'e'", "1 | 6 | 'Oslo' | 'f'"
+    )
+    assert "extra" in target.columns("target__auto_cdc")
+    assert [("f", 1, None)] == target.query("select extra, __START_AT, __END_AT from target")
+    target.given(CITY, "id, seq, city, extra", "1 | 3 | 'Bari' | 'c'")
+    expected = [("Oslo", None, 1, 3), ("Bari", "c", 3, 4), ("Oslo", "f", 4, None)]
+    assert expected == target.query("select city, extra, __START_AT, __END_AT from target order by 3")
+    target.given(CITY, "id, seq, city, extra", "1 | 6 | 'Oslo' | 'again'", "1 | 5 | 'Kiel' | 'again'")
+    assert expected == target.query("select city, extra, __START_AT, __END_AT from target order by 3")
+
+
+def test_known_events_are_not_applied_for_a_new_column() -> None:
+    """A replay changes nothing, although it now carries what the first delivery lacked."""
+    for mode in (SCD1, SCD2, CITY):
+        target = changing()
+        target.given(mode, "id, seq, city", "1 | 1 | 'Oslo'", "1 | 2 | 'Oslo'")
+        target.given(mode, "id, seq, city, extra", "1 | 1 | 'Oslo' | 'x'", "1 | 2 | 'Oslo' | 'y'")
+        assert [(None,)] == target.query("select distinct extra from target")
+
+
+def test_a_new_column_that_is_left_out() -> None:
+    """`column_list` and `except_column_list` say what is new."""
+    target = changing()
+    target.given(SCD1, "id, seq, city", "1 | 1 | 'Oslo'", column_list=["id", "city"], except_column_list=None)
+    target.given(
+        SCD1, "id, seq, city, x", "1 | 2 | 'Bari' | 'x'", column_list=["id", "city"], except_column_list=None
+    )
+    assert ["id", "city"] == list(target.columns())
+    target.given(
+        SCD1,
+        "id, seq, city, x",
+        "1 | 3 | 'Kiel' | 'y'",
+        column_list=["x", "id", "city"],
+        except_column_list=None,
+    )
+    assert [(1, "Kiel", "y")] == target.query("select id, city, x from target")
+
+
+# -- Lost columns ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["append_new_columns", "ignore"])
+def test_a_lost_column(policy: str) -> None:
+    """It stays in the target and counts as null in newer events."""
+    target = changing()
+    target.given(SCD1, "id, seq, city, note", "1 | 1 | 'Oslo' | 'a'", "2 | 1 | 'Rome' | 'a'")
+    target.given(SCD1, "id, seq, city", "1 | 2 | 'Bari'", on_schema_change=policy)
+    assert [(1, "Bari", None), (2, "Rome", "a")] == target.query(
+        "select id, city, note from target order by 1"
+    )
+
+
+@HISTORIES
+def test_a_lost_column_in_a_history(mode: dict[str, Any]) -> None:
+    """Where it is tracked its end is a change; where it is not, older values stay with their versions."""
+    target = changing()
+    target.given(
+        mode, "id, seq, city, note", "1 | 1 | 'Oslo' | 'a'", "1 | 3 | 'Oslo' | 'c'", "1 | 5 | 'Bari' | 'e'"
+    )
+    target.given(mode, "id, seq, city", "1 | 7 | 'Bari'")
+    target.given(mode, "id, seq, city", "1 | 2 | 'Kiel'")
+    expected = [("Oslo", "a", 1, 2), ("Kiel", None, 2, 3), ("Oslo", "c", 3, 5)]
+    if mode is SCD2:
+        expected += [("Bari", "e", 5, 7), ("Bari", None, 7, None)]
+    else:
+        expected += [("Bari", None, 5, None)]
+    assert expected == target.query("select city, note, __START_AT, __END_AT from target order by 3")
+    target.given(mode, "id, seq, city, note", "1 | 9 | 'Bari' | 'back'")
+    assert [("back",)] == target.query("select note from target where __END_AT is null")
+
+
+def test_a_lost_column_may_go_on_being_named() -> None:
+    """The list of columns need not change in the same moment as the source."""
+    listed = {**CITY, "column_list": ["id", "city", "note"], "except_column_list": None}
+    target = changing()
+    target.given(listed, "id, seq, city, note", "1 | 1 | 'Oslo' | 'a'")
+    target.given(listed, "id, seq, city", "1 | 2 | 'Bari'")
+    assert [("a",), (None,)] == target.query("select note from target order by __START_AT")
+    tracked = {**SCD2, "track_history_column_list": ["city", "note"]}
+    other = changing()
+    other.given(tracked, "id, seq, city, note", "1 | 1 | 'Oslo' | 'a'")
+    other.given(tracked, "id, seq, city", "1 | 2 | 'Oslo'")
+    assert [("a",), (None,)] == other.query("select note from target order by __START_AT")
+
+
+def test_a_column_that_is_left_out_from_now_on() -> None:
+    """What an option leaves out is gone like what the source lost."""
+    target = changing()
+    target.given(SCD2, "id, seq, city, note", "1 | 1 | 'Oslo' | 'a'")
+    without = ["op", "seq", "note"]
+    said = target.refused(
+        SCD2,
+        "id, seq, city, note",
+        "1 | 2 | 'Bari' | 'b'",
+        except_column_list=without,
+        on_schema_change="fail",
+    )
+    assert said.startswith("the model's columns differ from the target's (gone: note)")
+    target.given(SCD2, "id, seq, city, note", "1 | 2 | 'Bari' | 'b'", except_column_list=without)
+    assert [("a",), (None,)] == target.query("select note from target order by __START_AT")
+    target.given(
+        SCD2,
+        "id, seq, city, note",
+        "1 | 3 | 'Bari' | 'b'",
+        except_column_list=without,
+        on_schema_change="sync_all_columns",
+    )
+    assert ["id", "city", "__START_AT", "__END_AT"] == list(target.columns())
+
+
+@MODES
+def test_a_lost_key(mode: dict[str, Any]) -> None:
+    """No policy does without a key."""
+    target = changing()
+    target.given(mode, "id, seq, city, note", "1 | 1 | 'Oslo' | 'a'")
+    for policy in ("append_new_columns", "ignore", "sync_all_columns"):
+        said = target.refused(mode, "seq, city, note", "2 | 'Bari' | 'b'", on_schema_change=policy)
+        assert said.startswith("keys names id, which is not a column of the model; ")
+
+
+# -- ignore and fail ---------------------------------------------------------------------------------------------------
+
+
+@MODES
+def test_ignore(mode: dict[str, Any]) -> None:
+    """New columns stay out; a wider type is refused, because its values may not fit."""
+    target = changing()
+    target.given(mode, "id, seq, city, note varchar", "1 | 1 | 'Oslo' | 'a'")
+    before = target.columns()
+    target.given(
+        mode, "id, extra, seq, city, note varchar", "1 | 'x' | 2 | 'Bari' | 'b'", on_schema_change="ignore"
+    )
+    assert before == target.columns()
+    live = "" if mode is SCD1 else " where __END_AT is null"
+    assert [(1, "Bari", "b")] == target.query(f"select id, city, note from target{live}")
+    wide = changing()
+    wide.given(mode, "id, seq, city, note integer", "1 | 1 | 'Oslo' | 1")
+    said = wide.refused(mode, "id, seq, city, note bigint", "1 | 2 | 'Oslo' | 1", on_schema_change="ignore")
+    assert said == (
+        "column note was INTEGER and is now BIGINT; cast it to INTEGER in the model, or set on_schema_change to"
+        " append_new_columns"
+    )
+
+
+@MODES
+def test_fail(mode: dict[str, Any]) -> None:
+    """Every difference is named; none, another order and a narrower type pass."""
+    target = changing()
+    target.given(mode, "id, seq, city, note bigint", "1 | 1 | 'Oslo' | 1", on_schema_change="fail")
+    said = target.refused(
+        mode, "id, seq, city, note decimal(25,2), x, y", "1 | 2 | 'Oslo' | 1 | 1 | 1", on_schema_change="fail"
+    )
+    assert said == (
+        "the model's columns differ from the target's (new: x, y; wider: note) and on_schema_change is fail; set it"
+        " to append_new_columns, or rebuild the target with --full-refresh"
+    )
+    lost = {**mode, "track_history_except_column_list": None}
+    if "track_history_except_column_list" not in mode:
+        said = target.refused(lost, "id, seq, city", "1 | 2 | 'Oslo'", on_schema_change="fail")
+        assert "(gone: note)" in said
+    target.given(mode, "note integer, city, id, seq", "2 | 'Bari' | 1 | 2", on_schema_change="fail")
+    assert "BIGINT" == target.columns()["note"]
+
+
+# -- sync_all_columns --------------------------------------------------------------------------------------------------
+
+SYNC = {"on_schema_change": "sync_all_columns"}
+
+
+@MODES
+def test_sync_adds_and_drops(mode: dict[str, Any]) -> None:
+    """Target and companion have the model's columns; the options as written go on."""
+    target = changing()
+    target.given(
+        mode, "id, seq, city, note", "1 | 1 | 'Oslo' | 'a'", "1 | 2 | 'Oslo' | 'b'", "1 | 3 | 'Bari' | 'c'"
+    )
+    target.given(mode, "id, seq, city, extra", "1 | 5 | 'Bari' | 'x'", "2 | 1 | 'Rome' | 'y'", **SYNC)
+    kept = {"id", "city", "extra", *(("seq",) if mode is SCD1 else ("__START_AT", "__END_AT"))}
+    assert kept == set(target.columns())
+    assert "note" not in target.columns("target__auto_cdc")
+    target.given(mode, "id, seq, city, extra", "1 | 4 | 'Kiel' | 'z'", **SYNC)
+    if mode is SCD1:
+        assert [(1, 5, "Bari", "x"), (2, 1, "Rome", "y")] == target.query("from target order by id")
+    else:
+        versions = target.query(
+            "select city, extra, __START_AT, __END_AT from target where id = 1 order by 3"
+        )
+        late = [("Bari", None, 3, 4), ("Kiel", "z", 4, 5), ("Bari", "x", 5, None)]
+        assert late == versions[-3:]
+        assert {"Oslo"} == {version[0] for version in versions[:-3]}
+
+
+def test_a_column_that_goes_and_comes_back() -> None:
+    """What was dropped is gone; the column starts anew."""
+    target = changing()
+    target.given(NOT_NOTE, "id, seq, city, note", "1 | 1 | 'Oslo' | 'a'", **SYNC)
+    target.given(NOT_NOTE, "id, seq, city", "1 | 2 | 'Oslo'", **SYNC)
+    target.given(NOT_NOTE, "id, seq, city", "1 | 3 | 'Bari'", **SYNC)
+    target.given(NOT_NOTE, "id, seq, city, note integer", "1 | 4 | 'Kiel' | 4", **SYNC)
+    assert [(None, 1), (None, 3), (4, 4)] == target.query("select note, __START_AT from target order by 2")
+
+
+@pytest.mark.parametrize(
+    ("option", "mode"),
+    [
+        ("track_history_column_list", {**SCD2, "track_history_column_list": ["city", "note"]}),
+        ("column_list", {**SCD2, "column_list": ["id", "city", "note"], "except_column_list": None}),
+    ],
+)
+def test_sync_drops_nothing_that_an_option_names(option: str, mode: dict[str, Any]) -> None:
+    """Who names a column wants it."""
+    target = changing()
+    target.given(mode, "id, seq, city, note", "1 | 1 | 'Oslo' | 'a'")
+    assert target.refused(mode, "id, seq, city", "1 | 2 | 'Oslo'", **SYNC) == (
+        f"{option} names note, which the model lost and on_schema_change sync_all_columns would drop; keep it in the"
+        f" model, or set on_schema_change to append_new_columns"
+    )
+    target.given(mode, "id, seq, city", "1 | 2 | 'Oslo'")
+
+
+def test_sync_drops_a_column_tracked_by_default() -> None:
+    """The set of tracked columns follows the columns; the history already written is not cut anew."""
+    target = changing()
+    target.given(SCD2, "id, seq, city, note", "1 | 1 | 'Oslo' | 'a'", "1 | 2 | 'Oslo' | 'b'")
+    target.given(SCD2, "id, seq, city", "1 | 3 | 'Oslo'", **SYNC)
+    expected = [("Oslo", 1, 2), ("Oslo", 2, None)]
+    assert expected == target.query("select city, __START_AT, __END_AT from target order by 2")
+
+
+# -- Types -------------------------------------------------------------------------------------------------------------
+
+# Narrow type, wide type, a value both have, a value only the wide one has.
+WIDENINGS = [
+    ("tinyint", "integer", "1", "1000"),
+    ("integer", "bigint", "1", "5000000000"),
+    ("bigint", "hugeint", "1", "170141183460469231731687303715884105727"),
+    ("utinyint", "smallint", "1", "-1"),
+    ("uinteger", "ubigint", "1", "18446744073709551615"),
+    ("uinteger", "double", "1", "0.5"),
+    ("integer", "decimal(18,2)", "1", "1.25"),
+    ("integer", "double", "1", "0.5"),
+    ("smallint", "float", "1", "0.5"),
+    ("decimal(6,2)", "decimal(10,4)", "1.25", "1.2525"),
+    ("float", "double", "0.1::float", "0.1::double"),
+    ("date", "timestamp", "'2026-01-01'", "'2026-01-01 10:00'"),
+    ("timestamp_s", "timestamp", "'2026-01-01 10:00'", "'2026-01-01 10:00:00.5'"),
+    ("timestamp_ms", "timestamp", "'2026-01-01 10:00'", "'2026-01-01 10:00:00.000005'"),
+    ("enum('x','y')", "varchar", "'x'", "'z'"),
+    ("enum('x','y')", "enum('z','y','x')", "'x'", "'z'"),
+    ("json", "varchar", "'1'", "'no json'"),
+    ("integer[]", "bigint[]", "[1]", "[5000000000]"),
+    ("integer[2]", "bigint[2]", "[1, 2]", "[1, 5000000000]"),
+    ("map(varchar,integer)", "map(varchar,bigint)", "map {'a': 1}", "map {'a': 5000000000}"),
+    ("struct(a integer)", "struct(a integer,b integer)", "{'a': 1, 'b': null}", "{'a': 1, 'b': 2}"),
+    (
+        "struct(a integer,b integer)",
+        "struct(b bigint,a integer)",
+        "{'a': 1, 'b': 2}",
+        "{'a': 1, 'b': 5000000000}",
+    ),
+    (
+        "struct(a integer)[]",
+        "struct(\"x y\" enum('p,)'),a integer)[]",
+        "[{'a': 1}]",
+        "[{'a': 1, 'x y': 'p,)'}]",
+    ),
+    (
+        "struct(s struct(a integer))",
+        "struct(s struct(a bigint,b date))",
+        "{'s': {'a': 1}}",
+        "{'s': {'a': 2}}",
+    ),
+    ("union(n integer)", "union(n integer,s varchar)", "1", "'x'"),
+]
+TYPES = pytest.mark.parametrize(
+    ("narrow", "wide", "both", "more"), WIDENINGS, ids=[f"{row[0]} to {row[1]}" for row in WIDENINGS]
+)
+
+
+@pytest.mark.parametrize("mode", [SCD1, SCD2, NOT_NOTE], ids=["scd1", "scd2", "not note"])
+@TYPES
+def test_wider_types(narrow: str, wide: str, both: str, more: str, mode: dict[str, Any]) -> None:
+    """The target widens, and with it the companion; every value stays the same value, hidden ones too."""
+    shape, wider = f"id, seq, city, note {narrow}", f"id, seq, city, note {wide}"
+    target = changing()
+    both = both if narrow != "struct(a integer)" else "{'a': 1}"
+    target.given(
+        mode, shape, f"1 | 1 | 'Oslo' | {both}", f"1 | 3 | 'Oslo' | {both}", f"2 | 1 | 'Rome' | {both}"
+    )
+    target.given(mode, wider, f"1 | 5 | 'Oslo' | {both}", f"2 | 5 | 'Rome' | {more}")
+    target.given(mode, wider, f"1 | 2 | 'Bari' | {more}")
+    expected_type = target.query(f"select column_type from (describe select null::{wide} as x)")[0][0]
+    assert expected_type == target.columns()["note"]
+    same, other = (f"note is not distinct from ({value})::{wide}" for value in (both, more))
+    seen = target.query(f"select * exclude (note), {same} as same, {other} as other from target order by id")
+    if mode is SCD1:
+        assert [(1, 5, "Oslo", True, False), (2, 5, "Rome", False, True)] == seen
+        return
+    first = [
+        (1, "Oslo", 1, 2, True, False),
+        (1, "Bari", 2, 3, False, True),
+        (1, "Oslo", 3, None, True, False),
+    ]
+    second = [(2, "Rome", 1, None, False, True)]
+    if mode is SCD2:
+        second = [(2, "Rome", 1, 5, True, False), (2, "Rome", 5, None, False, True)]
+    else:
+        assert expected_type == target.columns("target__auto_cdc")["note"]
+    assert sorted([*first, *second], key=repr) == sorted(seen, key=repr)
+
+
+@pytest.mark.parametrize("mode", [SCD1, NOT_NOTE], ids=["scd1", "not note"])
+@TYPES
+def test_narrower_types(narrow: str, wide: str, both: str, more: str, mode: dict[str, Any]) -> None:
+    """A feed with a narrower type is cast to the target's."""
+    del more
+    target = changing()
+    both = both if narrow != "struct(a integer)" else "{'a': 1}"
+    target.given(mode, f"id, seq, city, note {wide}", f"1 | 1 | 'Oslo' | {both}", on_schema_change="fail")
+    before = target.columns()
+    target.given(mode, f"id, seq, city, note {narrow}", f"1 | 2 | 'Oslo' | {both}", on_schema_change="fail")
+    assert before == target.columns()
+    assert [(True,)] == target.query(f"select note is not distinct from ({both})::{wide} from target")
+
+
+@pytest.mark.parametrize("mode", [SCD1, NOT_NOTE], ids=["scd1", "not note"])
+@pytest.mark.parametrize(
+    ("stored", "incoming"),
+    [
+        ("varchar", "integer"),
+        ("integer", "varchar"),
+        ("bigint", "double"),
+        ("double", "decimal(10,2)"),
+        ("decimal(10,2)", "decimal(10,4)"),
+        ("decimal(10,2)", "double"),
+        ("bigint", "decimal(18,0)"),
+        ("hugeint", "double"),
+        ("ubigint", "bigint"),
+        ("integer", "uinteger"),
+        ("timestamp", "timestamptz"),
+        ("timestamptz", "timestamp"),
+        ("timestamp", "timestamp_ns"),
+        ("time", "timestamp"),
+        ("date", "varchar"),
+        ("uuid", "varchar"),
+        ("blob", "varchar"),
+        ("boolean", "integer"),
+        ("enum('x','y')", "enum('x','z')"),
+        ("varchar", "varchar[]"),
+        ("integer[]", "integer[2]"),
+        ("integer[2]", "integer[3]"),
+        ("integer[]", "varchar[]"),
+        ("struct(a integer)", "struct(b integer)"),
+        ("struct(a integer,b integer)", "struct(a integer,c integer)"),
+        ("struct(a integer)", "struct(a varchar,b integer)"),
+        ("struct(a integer)", "json"),
+        ("map(varchar,integer)", "map(varchar,varchar)"),
+        ("map(varchar,integer)", "struct(key varchar,value integer)"),
+        ("union(n integer)", "union(m integer)"),
+        ("interval", "time"),
+    ],
+)
+def test_unsafe_types(stored: str, incoming: str, mode: dict[str, Any]) -> None:
+    """A change that not every value survives is refused, in both directions, and naming both types."""
+    for was, now in ((stored, incoming), (incoming, stored)):
+        target = changing()
+        target.given(mode, f"id, seq, city, note {was}", "1 | 1 | 'Oslo' | null")
+        said = target.refused(mode, f"id, seq, city, note {now}", "1 | 2 | 'Oslo' | null")
+        types = [
+            row[0]
+            for row in target.query(f"select column_type from (describe select null::{was}, null::{now})")
+        ]
+        assert said == (
+            f"column note was {types[0]} and is now {types[1]}, which not every value survives; cast it to {types[0]}"
+            f" in the model, or rebuild the target with --full-refresh"
+        )
+
+
+@MODES
+def test_types_of_keys_never_change(mode: dict[str, Any]) -> None:
+    """A narrower type of a key is cast, a wider one is refused."""
+    target = changing()
+    target.given(mode, "id bigint, seq, city, note", "1 | 1 | 'Oslo' | 'a'")
+    target.given(mode, "id integer, seq, city, note", "1 | 2 | 'Bari' | 'b'")
+    assert "BIGINT" == target.columns()["id"]
+    said = target.refused(mode, "id hugeint, seq, city, note", "1 | 3 | 'Bari' | 'b'")
+    assert said.startswith("key column id was BIGINT and is now HUGEINT, and keys never change their type; ")
+
+
+def test_a_sequence_in_the_output_does_not_widen() -> None:
+    """Its type is the type of the order."""
+    target = changing()
+    target.given(SCD1, "id, seq integer, city", "1 | 1 | 'Oslo'")
+    said = target.refused(SCD1, "id, seq bigint, city", "1 | 2 | 'Oslo'")
+    assert said.startswith("the type of sequence_by was INTEGER in the last run and is BIGINT now; ")
+
+
+@MODES
+def test_everything_at_once(mode: dict[str, Any]) -> None:
+    """A column comes, one goes, one widens, in a run with late events, deletes and repeats, and none is lost."""
+    target = changing()
+    target.given(
+        mode,
+        "id, seq, op, city, note integer, old",
+        "1 | 1 | 'U' | 'Oslo' | 1 | 'o'",
+        "1 | 4 | 'U' | 'Oslo' | 4 | 'o'",
+        "1 | 8 | 'D' | null | null | null",
+        "2 | 1 | 'U' | 'Rome' | 1 | 'o'",
+    )
+    target.given(
+        mode,
+        "new, note bigint, seq, op, id, city",
+        "'n' | 5000000000 | 2 | 'U' | 1 | 'Bari'",
+        "'n' | 1 | 9 | 'U' | 1 | 'Oslo'",
+        "null | null | 5 | 'D' | 2 | null",
+        "null | 4 | 4 | 'U' | 1 | 'Oslo'",
+        **SYNC,
+    )
+    assert "BIGINT" == target.columns()["note"]
+    assert "old" not in target.columns()
+    if mode is SCD1:
+        assert [(1, "Oslo", 1, "n")] == target.query("select id, city, note, new from target")
+        return
+    expected = [
+        (1, "Oslo", 1, None, 1, 2),
+        (1, "Bari", 5000000000, "n", 2, 4),
+        (1, "Oslo", 4, None, 4, 8),
+        (1, "Oslo", 1, "n", 9, None),
+        (2, "Rome", 1, None, 1, 5),
+    ]
+    assert expected == target.query(
+        "select id, city, note, new, __START_AT, __END_AT from target order by 1, 5"
+    )
+
+
+# -- Indexes -----------------------------------------------------------------------------------------------------------
+
+CHANGES = pytest.mark.parametrize(
+    ("columns", "values", "expected"),
+    [
+        ("id, seq, city, note integer, x", "1 | 'x'", {"note": "INTEGER", "x": "VARCHAR"}),
+        ("id, seq, city, note bigint", "5000000000", {"note": "BIGINT"}),
+        ("id, seq, city", "", {}),
+        ("id, seq, city, note bigint, x", "1 | 'x'", {"note": "BIGINT", "x": "VARCHAR"}),
+    ],
+    ids=["new", "wider", "lost", "both"],
+)
+
+
+@CHANGES
+@pytest.mark.parametrize("mode", [SCD1, SCD2], ids=["scd1", "scd2"])
+def test_indexes_are_made_again(
+    columns: str, values: str, expected: dict[str, str], mode: dict[str, Any]
+) -> None:
+    """DuckDB refuses to alter a table that has indexes: they go and come back, whoever made them."""
+    target = changing()
+    target.given(mode, "id, seq, city, note integer", "1 | 1 | 'Oslo' | 1", "2 | 1 | 'Rome' | 1")
+    target.connection.execute('create unique index "My ""Index""" on target (id, "city")')
+    target.connection.execute("create index by_city on target ((lower(city)), id)")
+    before = target.query("select index_name, sql from duckdb_indexes() order by 1")
+    parts = [part for part in ("1 | 2 | 'Bari'", values) if part]
+    target.given(mode, columns, " | ".join(parts), **SYNC)
+    assert before == target.query("select index_name, sql from duckdb_indexes() order by 1")
+    stored = target.columns()
+    assert expected == {name: stored[name] for name in ("note", "x") if name in stored}
+    assert [("Bari",), ("Rome",)] == target.query("select city from target where city <> 'Oslo' order by id")
+    with pytest.raises(duckdb.ConstraintException):
+        target.connection.execute("insert into target (id, city) values (2, 'Rome')")
+    target.given(mode, columns, " | ".join(["2 | 5 | 'Kiel'", *parts[1:]]), **SYNC)
+    assert "Kiel" in {row[0] for row in target.query("select city from target where id = 2")}
+
+
+@pytest.mark.parametrize("mode", [SCD1, SCD2], ids=["scd1", "scd2"])
+def test_an_index_on_the_column_itself(mode: dict[str, Any]) -> None:
+    """A column that has an index widens; one that has is not dropped."""
+    target = changing()
+    target.given(mode, "id, seq, city, note integer", "1 | 1 | 'Oslo' | 1")
+    target.connection.execute("create index by_note on target (note)")
+    target.given(mode, "id, seq, city, note bigint", "1 | 2 | 'Oslo' | 5000000000")
+    assert "BIGINT" == target.columns()["note"]
+    assert [("by_note",)] == target.query("select index_name from duckdb_indexes()")
+    assert target.refused(mode, "id, seq, city", "1 | 3 | 'Oslo'", **SYNC) == (
+        'index "by_note" is on note, which on_schema_change sync_all_columns would drop; drop the index and take it'
+        " out of indexes, or set on_schema_change to append_new_columns"
+    )
+
+
+def test_a_refused_run_leaves_the_indexes() -> None:
+    """All or nothing: a tie found after the table was copied leaves everything as it was."""
+    target = changing()
+    target.given(SCD2, "id, seq, city, note integer", "1 | 1 | 'Oslo' | 1")
+    target.connection.execute("create index by_note on target (note)")
+    said = target.refused(SCD2, "id, seq, city, note bigint", "1 | 2 | 'Oslo' | 1", "1 | 2 | 'Bari' | 1")
+    assert "different events at one sequence" in said
+    target.given(SCD2, "id, seq, city, note bigint", "1 | 2 | 'Oslo' | 2")
+
+
+def test_a_rebuild_with_indexes() -> None:
+    """A full refresh replaces the table, and its indexes go with it."""
+    target = changing()
+    target.given(SCD2, "id, seq, city, note integer", "1 | 1 | 'Oslo' | 1")
+    target.connection.execute("create index by_note on target (note)")
+    target.run(SCD2, sql="select 1 as id, 1 as seq, 'U' as op, 'x' as note", full_refresh=True)
+    assert [(1, "x")] == target.query("select id, note from target")
+
+
+MODEL = """
+{{ config(
+    materialized='auto_cdc', keys=['id'], sequence_by='seq', stored_as_scd_type=%s, on_schema_change='sync_all_columns',
+    except_column_list=['seq'],
+    indexes=[{'columns': ['id', 'city'], 'unique': true}, {'columns': ['note']}],
+) }}
+select * from feed
+"""
+
+
+@pytest.mark.dbt
+@pytest.mark.parametrize("scd", [1, 2])
+def test_configured_indexes(project: Project, scd: int) -> None:
+    """Through dbt: configured indexes survive changes of the columns, once each, and a full refresh."""
+    project.write("models/target.sql", MODEL % scd)
+    project.execute("create table feed as select 1 as id, 1 as seq, 'Oslo' as city, 1 as note, 'o' as old")
+    project.succeed("run")
+    indexes = "select is_unique, expressions from duckdb_indexes() where table_name = 'target' order by 1"
+    assert [(False, "[note]"), (True, "[id, city]")] == project.query(indexes)
+
+    project.execute(
+        "create or replace table feed as select 1 as id, 2 as seq, 'Bari' as city, 5000000000 as note, 1 as x"
+    )
+    project.succeed("run")
+    assert [(False, "[note]"), (True, "[id, city]")] == project.query(indexes)
+    bounds = [] if scd == 1 else ["__START_AT", "__END_AT"]
+    assert {"id", "city", "note", "x", *bounds} == set(project.columns("target"))
+    assert [("Bari", 5000000000, 1)] == project.query("select city, note, x from target where city = 'Bari'")
+    project.succeed("run")
+
+    project.succeed("run", "--full-refresh")
+    assert [(False, "[note]"), (True, "[id, city]")] == project.query(indexes)

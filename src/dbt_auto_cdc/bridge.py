@@ -16,6 +16,7 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.execute import Outcome, Send, Sent, execute
 from dbt_auto_cdc.materializations import auto_cdc
+from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.relations import companion_identifier, relations_of
@@ -116,7 +117,7 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     existing = Existing(target_exists, companion_exists, target_is_view, rebuilt)
     state = observe(model.name, model.spec, model.sql, model.relations, model.engine, existing, ask)
     state = replace(state, full_refresh=full_refresh, contract_sql=contract_sql)
-    return auto_cdc.plan(model.name, model.spec, state, model.relations, model.engine)
+    return auto_cdc.plan(Table(model.name, model.spec, state, model.relations, model.engine))
 
 
 def _refused_clone(there: Relations) -> str:

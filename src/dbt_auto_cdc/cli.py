@@ -5,7 +5,6 @@ Not here: what is printed; each command hands over to the macro of the same name
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from collections.abc import Callable
@@ -46,6 +45,8 @@ def explain(model: str, *, full_refresh: bool, **where: str | None) -> None:
 
 def _run_operation(macro: str, arguments: dict[str, object], where: dict[str, str | None]) -> None:
     """Run one of our macros by dbt, quietly; ends the command with dbt's verdict."""
+    from dbt.cli.main import dbtRunner  # here, because `auto-cdc --help` should not take dbt's seconds
+
     given = [
         text for name, value in where.items() if value for text in (f"--{name.replace('_', '-')}", value)
     ]
@@ -54,8 +55,7 @@ def _run_operation(macro: str, arguments: dict[str, object], where: dict[str, st
     if not sys.stdout.isatty():
         flags.append("--no-use-colors")
     operation = ["run-operation", f"auto_cdc.{macro}", "--args", json.dumps(arguments)]
-    # By name: what plans must load where there is no dbt, and only this asks for dbt's command.
-    result = importlib.import_module("dbt.cli.main").dbtRunner().invoke([*flags, *operation, *given])
+    result = dbtRunner().invoke([*flags, *operation, *given])
     if result.exception is not None:
         click.echo(str(result.exception), err=True)
     if not result.success:

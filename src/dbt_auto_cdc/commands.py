@@ -6,7 +6,6 @@ Not here: what is done with a model (macros) and what is printed about it (`expl
 from __future__ import annotations
 
 import copy
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -56,21 +55,20 @@ def call_in_model(resolver: Any, node: Any, macro: str, *, full_refresh: bool) -
     """Compile a model and call one of our macros as the model's materialization would: with `model`, `this`, `config`.
 
     `resolver` is dbt's `ref`, which knows the project. dbt compiles models in commands that select nodes only, and a
-    run-operation has no model; so this does for one model what `dbt run` does, up to the materialization. Imported
-    by name, because planning has to work where there is no dbt.
+    run-operation has no model; so this does for one model what `dbt run` does, up to the materialization. dbt is
+    imported here, because planning has to work where there is none.
     """
-    providers = importlib.import_module("dbt.context.providers")
-    compilation = importlib.import_module("dbt.compilation")
+    from dbt.compilation import Compiler
+    from dbt.context.providers import generate_runtime_model_context
+
     compiled = copy.deepcopy(node)
 
     def context() -> dict[str, Any]:
-        jinja: dict[str, Any] = providers.generate_runtime_model_context(
-            compiled, resolver.config, resolver.manifest
-        )
+        jinja: dict[str, Any] = generate_runtime_model_context(compiled, resolver.config, resolver.manifest)
         # A run-operation has no --full-refresh; `flags` is this context's own copy.
         jinja["flags"].FULL_REFRESH = full_refresh
         return jinja
 
     flags = {"flags": context()["flags"]}
-    compilation.Compiler(resolver.config).compile_node(compiled, resolver.manifest, flags, write=False)
+    Compiler(resolver.config).compile_node(compiled, resolver.manifest, flags, write=False)
     return context()["auto_cdc"][macro]()

@@ -13,6 +13,7 @@ from dbt_auto_cdc import explain as explanation
 from dbt_auto_cdc.engines import engine_for, supported
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.materializations import adopt, clone
+from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.relations import Beside, relations_of
 from dbt_auto_cdc.resolve import sequence_columns
@@ -50,7 +51,7 @@ def plan_adoption(
     existing = Existing(target_exists, companion_exists, target_is_view)
     state = observe(model.name, model.spec, model.sql, model.relations, model.engine, existing, ask)
     return adopt.plan(
-        adopt.Table(model.name, model.spec, state, model.relations, model.engine),
+        Table(model.name, model.spec, state, model.relations, model.engine),
         holds_expression=target_exists and _holds_expression(model, state, ask),
     )
 

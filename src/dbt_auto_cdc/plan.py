@@ -76,5 +76,6 @@ class Plan:
         lines = [f"-- auto_cdc: model {self.model}: {self.action}"]
         for step in (*self.steps, *self.closing):
             condition = f"  (only if {' or '.join(step.only_if)})" if step.only_if else ""
-            lines.append(f"\n-- {step.title}{condition}\n{step.sql};")
+            sql = step.sql if step.sql.endswith(";") else f"{step.sql};"
+            lines.append(f"\n-- {step.title}{condition}\n{sql}")
         return "\n".join(lines) + "\n"

@@ -311,6 +311,33 @@ def test_sequences_without_order(config: dict[str, Any], type_name: str, value: 
     )
 
 
+@pytest.mark.parametrize(
+    ("sequence", "retention", "said"),
+    [
+        ("seq", "2 days", "is 2 days, 0:00:00, but sequence_by has type BIGINT; write a number like 1000"),
+        ("make_timestamp(seq)", 5, "is 5, but sequence_by has type TIMESTAMP; write a distance like 2 days"),
+        (
+            "city",
+            5,
+            "is 5, but sequence_by has type VARCHAR; it works with numbers, dates and timestamps only",
+        ),
+        (
+            ["seq", "pos"],
+            5,
+            "is 5, but sequence_by has type STRUCT(seq BIGINT, pos INTEGER); it works with numbers",
+        ),
+    ],
+)
+def test_retention_in_another_unit(
+    config: dict[str, Any], sequence: object, retention: object, said: str
+) -> None:
+    """A distance is in the sequence's own unit, and some sequences have none."""
+    target = Kept(duckdb.connect())
+    target.connection.execute(f"create table feed ({FEED})")
+    problem = target.problem({**config, "sequence_by": sequence, "tombstone_retention": retention})
+    assert problem.startswith(f"tombstone_retention {said}")
+
+
 def test_ties(target: Kept, config: dict[str, Any]) -> None:
     """Count, an example with key and sequence, and the ways out: a finer sequence, a filter, the option."""
     target.feeds(

@@ -230,6 +230,32 @@ def test_names_that_change_their_case(scd: int) -> None:
 
 
 @SCD
+@pytest.mark.parametrize("names", [("order id", "it's"), ("a.b", "select"), ('a"b', "größe"), ("Seq", "POS")])
+def test_names_of_a_composite(names: tuple[str, str], scd: int) -> None:
+    """The fields of a composite sequence are called as its columns; their case may change in the feed."""
+    one, two = names
+    config = {
+        "keys": ["id"],
+        "sequence_by": [one, quoted(two)],
+        "stored_as_scd_type": scd,
+        "except_column_list": [one, two],
+    }
+    columns = {"id": "integer", one: "integer", two: "integer", "v": "varchar"}
+    target = odd()
+    target.feeds(columns, [("1", "1", "10", "'a'"), ("1", "2", "1", "'c'")])
+    target.run(config)
+    upper = {name.upper(): type_name for name, type_name in columns.items()}
+    target.feeds(upper, [("1", "1", "20", "'b'"), ("1", "2", "1", "'c'")])
+    target.run(config)
+    if scd == 1:
+        assert [(1, "c")] == target.stored()
+        return
+    values = [tuple(row[0].values()) for row in target.query("select __START_AT from target order by 1")]
+    assert [(1, 10), (1, 20), (2, 1)] == values
+    assert set(names) == set(target.query("select __START_AT from target")[0][0])
+
+
+@SCD
 def test_columns_in_another_order(scd: int) -> None:
     """Columns match by name, never by position."""
     config = {"keys": ["a", "b"], "sequence_by": ["s", "t"], "stored_as_scd_type": scd}

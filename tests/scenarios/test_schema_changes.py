@@ -609,10 +609,23 @@ def test_a_rebuild_with_indexes() -> None:
 MODEL = """
 {{ config(
     materialized='auto_cdc', keys=['id'], sequence_by='seq', stored_as_scd_type=%s, on_schema_change='sync_all_columns',
-    except_column_list=['seq'],
+    except_column_list=['seq'], schema='odd schema',
     indexes=[{'columns': ['id', 'city'], 'unique': true}, {'columns': ['note']}],
 ) }}
-select * from feed
+select * from main.feed
+"""
+CONTRACT = """
+models:
+  - name: target
+    config: {contract: {enforced: true}}
+    columns:
+      - {name: id, data_type: integer, constraints: [{type: not_null}]}
+      - {name: city, data_type: varchar}
+      - {name: note, data_type: %s}%s
+"""
+BOUNDS = """
+      - {name: __START_AT, data_type: integer}
+      - {name: __END_AT, data_type: integer}
 """
 
 
@@ -626,15 +639,39 @@ def test_configured_indexes(project: Project, scd: int) -> None:
     indexes = "select is_unique, expressions from duckdb_indexes() where table_name = 'target' order by 1"
     assert [(False, "[note]"), (True, "[id, city]")] == project.query(indexes)
 
-    project.execute(
-        "create or replace table feed as select 1 as id, 2 as seq, 'Bari' as city, 5000000000 as note, 1 as x"
-    )
+    feed = "select 1 as id, 2 as seq, 'Bari' as city, 5000000000 as note, 1 as x"
+    project.execute(f"create or replace table feed as {feed}")
     project.succeed("run")
     assert [(False, "[note]"), (True, "[id, city]")] == project.query(indexes)
+    target = '"main_odd schema".target'
     bounds = [] if scd == 1 else ["__START_AT", "__END_AT"]
-    assert {"id", "city", "note", "x", *bounds} == set(project.columns("target"))
-    assert [("Bari", 5000000000, 1)] == project.query("select city, note, x from target where city = 'Bari'")
+    assert {"id", "city", "note", "x", *bounds} == set(project.columns(target))
+    assert [("Bari", 5000000000, 1)] == project.query(
+        f"select city, note, x from {target} where city = 'Bari'"
+    )
     project.succeed("run")
 
     project.succeed("run", "--full-refresh")
     assert [(False, "[note]"), (True, "[id, city]")] == project.query(indexes)
+
+
+@pytest.mark.dbt
+@pytest.mark.parametrize("scd", [1, 2])
+def test_indexes_under_a_contract(project: Project, scd: int) -> None:
+    """A table that is copied because of its indexes is made as its contract says, constraints included."""
+    project.write("models/target.sql", MODEL % scd)
+    bounds = BOUNDS if scd == 2 else ""
+    project.write("models/_models.yml", CONTRACT % ("integer", bounds))
+    project.execute("create table feed as select 1 as id, 1 as seq, 'Oslo' as city, 1 as note")
+    project.succeed("run")
+
+    project.write("models/_models.yml", CONTRACT % ("bigint", bounds))
+    project.execute(
+        "create or replace table feed as select 1 as id, 2 as seq, 'Bari' as city, 5000000000 as note"
+    )
+    project.succeed("run")
+    live = "" if scd == 1 else " where __END_AT is null"
+    assert [("Bari", 5000000000)] == project.query(f'select city, note from "main_odd schema".target{live}')
+    assert [(2,)] == project.query("select count(*) from duckdb_indexes() where table_name = 'target'")
+    nulls = "select is_nullable from information_schema.columns where table_name = 'target' and column_name = 'id'"
+    assert [("NO",)] == project.query(nulls)

@@ -78,13 +78,14 @@ def test_macros_are_called_by_their_package() -> None:
     assert [] == found
 
 
-def test_only_the_plugin_imports_dbt() -> None:
-    """Planning is pure: it runs where there is no dbt."""
+def test_planning_imports_no_dbt() -> None:
+    """Planning is pure: it runs where there is no dbt. The plugin and the commands are the way to dbt."""
     imports = re.compile(r"^\s*(?:from|import)\s+(dbt|dbt_common|agate|duckdb)\b", re.MULTILINE)
+    doors = {"plugin.py", "commands.py", "cli.py"}
     offenders = [
         file.name
         for file in SOURCES
-        if file.name != "plugin.py" and imports.search(file.read_text(encoding="utf-8"))
+        if file.name not in doors and imports.search(file.read_text(encoding="utf-8"))
     ]
     assert [] == offenders
 

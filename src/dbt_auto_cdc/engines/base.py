@@ -152,7 +152,8 @@ class Engine:
     def delete_matching(self, relation: str, keys: list[str], query: Query) -> str:
         """Return the statement that removes the rows whose keys a query gives."""
         on = all_of(f"tgt.{key} = gone.{key}" for key in keys)
-        return f"delete from {relation} as tgt where exists (\nselect 1 from (\n{query.render()}\n) as gone where {on}\n)"
+        gone = f"select 1 from (\n{query.render()}\n) as gone where {on}"
+        return f"delete from {relation} as tgt where exists (\n{gone}\n)"
 
     def set_located(self, relation: str, column: str, query: Query) -> str:
         """Return the statement that sets one column of the rows a query gives as (locator, value)."""

@@ -6,33 +6,22 @@ Not here: what the next run makes of it (`auto_cdc`); no row of the table is cha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dbt_auto_cdc import names
-from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.materializations.auto_cdc import _definition, _table_of_view
+from dbt_auto_cdc.materializations import tables
+from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.plan import Plan, Rule, Step
 from dbt_auto_cdc.resolve import Columns, resolve
-from dbt_auto_cdc.scd import changes, scd2
+from dbt_auto_cdc.scd import changes
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.spec import AutoCdc
-from dbt_auto_cdc.sql import Query, comma, text
+from dbt_auto_cdc.sql import Query, comma
 from dbt_auto_cdc.state import Relations, State
 
 ROWS = "num_target_rows"
 SEQUENCES = "num_sequences"
-
-
-@dataclass(frozen=True)
-class Table:
-    """The table to take over: the model whose target it becomes, and what was observed of both."""
-
-    model: str
-    spec: AutoCdc
-    state: State
-    relations: Relations
-    engine: Engine
 
 
 def plan(table: Table, *, holds_expression: bool) -> Plan:
@@ -51,9 +40,8 @@ def plan(table: Table, *, holds_expression: bool) -> Plan:
         raise AutoCdcError(model, problems)
     sequence = None if spec.scd2 else _stored_sequence(job, holds_expression=holds_expression)
     check = _check_versions(job) if spec.scd2 else _check_rows(job, sequence)
-    companion = Step(
-        "create the companion", engine.create_table(job.companion, _companion_rows(job, sequence))
-    )
+    rows = tables.companion_rows(job, [_known_sequences(job, sequence)] if sequence else [])
+    companion = Step("create the companion", engine.create_table(job.companion, rows))
     return Plan(
         model=model,
         action=f"take {job.target} over as it is",
@@ -236,23 +224,24 @@ def _key_rules(job: Job) -> tuple[Rule, ...]:
     )
 
 
-def _companion_rows(job: Job, sequence: str | None) -> Query:
-    """Return the control record and, where there is a sequence, what the rows themselves know of their sequence.
+def _known_sequences(job: Job, sequence: str) -> Query:
+    """Return what the rows themselves know of their sequence; a row without one is as if written by hand."""
+    columns = ", ".join(
+        [*of("src", job.keys), f"{sequence} as {names.SEQUENCE}", f"'upsert' as {names.KIND}"]
+    )
+    held = f"select {columns}\nfrom {job.target} as src"
+    return Query().then("held", held).then("known", f"select * from held where {names.SEQUENCE} is not null")
 
-    Rows without it are not remembered: they are older than any event, as if written by hand.
-    """
-    columns = scd2.hidden_columns(job) if job.spec.scd2 else [*job.keys, *changes.EVENT]
-    types = {job.engine.quote(c.name): c.type for c in (*job.layout.keys, *job.layout.untracked)}
-    types |= dict.fromkeys((names.SEQUENCE, names.RUN_START), job.layout.sequence_type)
-    record = [
-        f"'control' as {column}" if column == names.KIND else f"{job.engine.null(types[column])} as {column}"
-        for column in columns
-    ]
-    parts = [f"select\n    {comma([*record, f'{text(_definition(job).to_json())} as {names.CONTROL}'])}"]
-    if sequence:
-        remembered = f"{sequence} as {names.SEQUENCE}, 'upsert' as {names.KIND}, null as {names.CONTROL}"
-        parts.append(
-            f"select * from (\n    select {', '.join(of('src', job.keys))}, {remembered}\n"
-            f"    from {job.target} as src\n) as rows where {names.SEQUENCE} is not null"
-        )
-    return Query().then("rows", "\nunion all\n".join(parts))
+
+def _table_of_view(job: Job) -> tuple[Step, ...]:
+    """Turn a target that is a view of another table (a clone) into a table of its own."""
+    if not job.state.target_is_view:
+        return ()
+    aside = job.relations.rebuilt_target
+    everything = Query().then("rows", f"select * from {job.target}")
+    return (
+        Step("clear what an earlier run left", job.engine.drop_table(aside)),
+        Step("copy the cloned rows", job.engine.create_table(aside, everything)),
+        Step("drop the clone", job.engine.drop_view(job.target)),
+        Step("put the copy in its place", job.engine.rename_table(aside, job.relations.identifier)),
+    )

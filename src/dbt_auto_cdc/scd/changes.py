@@ -12,7 +12,7 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.plan import Step
 from dbt_auto_cdc.resolve import Columns, Output
 from dbt_auto_cdc.scd.job import Job, of
-from dbt_auto_cdc.spec import AutoCdc
+from dbt_auto_cdc.spec import AutoCdc, unquoted
 from dbt_auto_cdc.sql import Query, any_of, comma, indented
 from dbt_auto_cdc.state import Column
 
@@ -46,14 +46,18 @@ def stage(job: Job, known: Known | None = None) -> Step:
     source = f"from (\n{indented(job.state.model_sql)}\n) as src"
     query = Query().then("evaluated", f"select\n    {comma(columns)}\n{source}")
     if known:
-        marks = f"{known.is_new} as {names.IS_NEW}, {known.is_late} as {names.IS_LATE}, {known.locator} as {names.HIDDEN}"
+        marks = [
+            f"{known.is_new} as {names.IS_NEW}",
+            f"{known.is_late} as {names.IS_LATE}",
+            f"{known.locator} as {names.HIDDEN}",
+        ]
         kept = [
             name if name in job.keys else f"case when {names.IS_NEW} then {name} end as {name}"
             for name in (*job.output, names.HIDDEN)
         ]
-        query = query.then("told", f"select src.*, {marks}\nfrom evaluated as src\n{known.join}").then(
-            "stage", f"select\n    {comma([*kept, *EVENT, names.IS_NEW, names.IS_LATE])}\nfrom told"
-        )
+        query = query.then(
+            "told", f"select src.*, {', '.join(marks)}\nfrom evaluated as src\n{known.join}"
+        ).then("stage", f"select\n    {comma([*kept, *EVENT, names.IS_NEW, names.IS_LATE])}\nfrom told")
     return Step("stage the model's rows", job.engine.create_working(job.working(names.STAGE), query))
 
 
@@ -73,15 +77,17 @@ def _value(job: Job, column: Output, types: dict[str, str]) -> str:
 def sequence_expression(spec: AutoCdc, parts: tuple[str, ...], engine: Engine) -> str:
     """Return the sequence over the feed's rows; null as soon as one part of a composite is null.
 
-    `parts` are the feed's columns that make it up; empty for a SQL expression.
+    `parts` are the feed's columns that make it up; empty for a SQL expression. A composite's fields are called as the
+    option has them, so that a feed whose names change their case goes on.
     """
     if not parts:
         return f"(\n{indented(spec.sequence_by[0])}\n)"
-    quoted = {part: f"src.{engine.quote(part)}" for part in parts}
+    columns = [f"src.{engine.quote(part)}" for part in parts]
     if len(parts) == 1:
-        return quoted[parts[0]]
-    missing = any_of(f"{column} is null" for column in quoted.values())
-    return f"case when {missing} then null else {engine.composite(quoted)} end"
+        return columns[0]
+    missing = any_of(f"{column} is null" for column in columns)
+    fields = dict(zip((unquoted(name.strip()) for name in spec.sequence_by), columns, strict=True))
+    return f"case when {missing} then null else {engine.composite(fields)} end"
 
 
 def condition_expression(condition: str, feed: tuple[Column, ...], engine: Engine) -> str:
@@ -114,7 +120,8 @@ def events(job: Job, query: Query) -> Step:
 def repeated(job: Job) -> str:
     """Return the SELECT of the keys and sequences that more than one new event has."""
     group = ", ".join([*job.keys, names.SEQUENCE])
-    return f"select {group} from {job.events} as evt where {names.KIND} <> 'truncate' group by {group} having count(*) > 1"
+    source = f"from {job.events} as evt where {names.KIND} <> 'truncate'"
+    return f"select {group} {source} group by {group} having count(*) > 1"
 
 
 def by_precedence(job: Job, alias: str) -> list[str]:

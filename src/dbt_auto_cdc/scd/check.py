@@ -87,8 +87,9 @@ def _variants(job: Job) -> str:
     place = of("evt", [*job.keys, names.SEQUENCE])
     group = ", ".join(str(number + 1) for number in range(len(place) + 1 + len(written)))
     named = [f"{value} as {names.PREFIX}written_{number}" for number, value in enumerate(written)]
+    columns = comma([*place, f"evt.{names.KIND}", *named, f"count(*) as {names.COPIES}"])
     return (
-        f"select\n    {comma([*place, f'evt.{names.KIND}', *named, f'count(*) as {names.COPIES}'])}\nfrom {job.events} as evt\n"
+        f"select\n    {columns}\nfrom {job.events} as evt\n"
         f"join repeated on {job.same_key('evt', 'repeated')} and evt.{names.SEQUENCE} = repeated.{names.SEQUENCE}\n"
         f"group by {group}"
     )

@@ -34,7 +34,9 @@ def stage(job: Job) -> Step:
     if job.builds:
         return changes.stage(job)
     version = f"src.{names.SEQUENCE}"
-    last = f"select max({names.SEQUENCE}) as {names.LATEST} from {job.companion} where {names.KIND} = 'snapshot'"
+    last = (
+        f"select max({names.SEQUENCE}) as {names.LATEST} from {job.companion} where {names.KIND} = 'snapshot'"
+    )
     is_late = f"coalesce({version} <= last.{names.LATEST}, false)"
     known = changes.Known(
         join=f"cross join ({last}) as last",
@@ -54,10 +56,13 @@ def versions(job: Job, limits: Limits) -> Step:
             f" where not exists (select 1 from {job.companion} as cmp where cmp.{names.KIND} = 'snapshot'"
             f" and cmp.{names.SEQUENCE} >= one.{names.SEQUENCE})"
         )
-        rows += f"\nunion all\nselect one.{names.SEQUENCE} from (\n{constant}\n) as one{"" if job.builds else above}"
+        rows += f"\nunion all\nselect one.{names.SEQUENCE} from (\n{constant}\n) as one" + (
+            "" if job.builds else above
+        )
     query = (
         Query()
-        .then("versions", f"select distinct {names.SEQUENCE} from (\n{rows}\n) as waiting where {names.SEQUENCE} is not null")
+        .then("waiting", rows)
+        .then("versions", f"select distinct {names.SEQUENCE} from waiting where {names.SEQUENCE} is not null")
         .then(
             "placed",
             f"select {names.SEQUENCE}, row_number() over (order by {names.SEQUENCE}) as {names.PLACE} from versions",
@@ -77,7 +82,9 @@ def measured(job: Job, limits: Limits) -> Step:
     staged, waiting = job.working(names.STAGE), job.working(names.VERSIONS)
     late = "0" if job.builds else f"count(distinct case when {names.IS_LATE} then {names.SEQUENCE} end)"
     place = ", ".join(of("stg", [*job.keys, names.SEQUENCE]))
-    repeated = f"select {place}, count(*) as {names.COPIES} from {_fresh(job)} group by {place} having count(*) > 1"
+    repeated = (
+        f"select {place}, count(*) as {names.COPIES} from {_fresh(job)} group by {place} having count(*) > 1"
+    )
     example = f"{job.key_text('repeated')} in version {job.engine.as_text(f'repeated.{names.SEQUENCE}')}"
     query = (
         Query()
@@ -189,7 +196,11 @@ def _events(job: Job, *, several: bool, only_if: tuple[str, ...]) -> Step:
 
 def _present(job: Job) -> str:
     """The rows of the snapshots that are compared, with their version's place."""
-    latest = "" if job.spec.scd2 else f"\nwhere ver.{names.PLACE} = (select max({names.PLACE}) from {_versions(job)})"
+    latest = (
+        ""
+        if job.spec.scd2
+        else f"\nwhere ver.{names.PLACE} = (select max({names.PLACE}) from {_versions(job)})"
+    )
     return (
         f"select {', '.join([*of('stg', [*job.output, names.SEQUENCE]), f'ver.{names.PLACE}'])}\n"
         f"from {_fresh(job)}\njoin {_versions(job)} as ver on ver.{names.SEQUENCE} = stg.{names.SEQUENCE}{latest}"
@@ -201,7 +212,9 @@ def _past(job: Job, *, several: bool) -> str:
     columns = ", ".join(of("tgt", job.output))
     last = "1" if job.spec.scd2 else f"(select max({names.PLACE}) from {_versions(job)})"
     is_open = f" where tgt.{job.end_at} is null" if job.spec.scd2 else ""
-    parts = [] if job.builds else [f"select {columns}, {last} as {names.PLACE} from {job.target} as tgt{is_open}"]
+    parts = (
+        [] if job.builds else [f"select {columns}, {last} as {names.PLACE} from {job.target} as tgt{is_open}"]
+    )
     if several:
         places = f"(select max({names.PLACE}) from {_versions(job)})"
         parts.append(
@@ -219,10 +232,14 @@ def _differing(job: Job) -> str:
     """Pairs of a key's rows in neighbouring snapshots that are not alike; one side is null where the key is missing."""
     key = job.keys[0]
     values = [
-        (name, column) for name, column in zip(job.output, job.layout.output, strict=True) if name not in job.keys
+        (name, column)
+        for name, column in zip(job.output, job.layout.output, strict=True)
+        if name not in job.keys
     ]
     unlike = [
-        job.engine.differs(job.engine.comparable(f"now.{n}", c.type), job.engine.comparable(f"past.{n}", c.type))
+        job.engine.differs(
+            job.engine.comparable(f"now.{n}", c.type), job.engine.comparable(f"past.{n}", c.type)
+        )
         for n, c in values
     ]
     keys = [f"coalesce(now.{name}, past.{name}) as {name}" for name in job.keys]
@@ -239,7 +256,8 @@ where {any_of([f"now.{key} is null", f"past.{key} is null", *unlike])}"""
 
 def _as_events(job: Job) -> str:
     columns = comma([*of("evt", job.output), f"ver.{names.SEQUENCE}", f"evt.{names.KIND}"])
-    return f"select\n    {columns}\nfrom differing as evt\njoin {_versions(job)} as ver on ver.{names.PLACE} = evt.{names.PLACE}"
+    versions_of = f"{_versions(job)} as ver on ver.{names.PLACE} = evt.{names.PLACE}"
+    return f"select\n    {columns}\nfrom differing as evt\njoin {versions_of}"
 
 
 def judged(job: Job, limits: Limits) -> Step:
@@ -262,8 +280,9 @@ from sizes cross join stored"""
 select {names.SEQUENCE}, count(*) as {names.WAYS} from {job.working(names.EVENTS)}
 where {names.KIND} = 'delete' group by {names.SEQUENCE}"""
     shown = job.engine.as_text(f"before.{names.SEQUENCE}")
-    example = f"'version ' || {shown} || ' deletes ' || {job.engine.as_text(f'deletes.{names.WAYS}')} || ' of ' || " + (
-        job.engine.as_text(f"before.{names.COPIES}")
+    example = (
+        f"'version ' || {shown} || ' deletes ' || {job.engine.as_text(f'deletes.{names.WAYS}')} || ' of ' || "
+        + (job.engine.as_text(f"before.{names.COPIES}"))
     )
     refused = f"""
 select count(*) as greedy_versions, min({example} || ' rows') as greedy_versions_example
@@ -273,8 +292,8 @@ where deletes.{names.WAYS} > {limits.max_delete_ratio} * before.{names.COPIES}""
     query = query.then("refused", refused).then("judged", "select * from counted cross join refused")
     rule = Rule(
         "greedy_versions",
-        f"{{count}} versions delete more than max_delete_ratio {limits.max_delete_ratio} allows, for example {{example}};"
-        f" a half-written extract looks like that: check the source, or raise max_delete_ratio",
+        f"{{count}} versions delete more than max_delete_ratio {limits.max_delete_ratio} allows, for example"
+        f" {{example}}; a half-written extract looks like that: check the source, or raise max_delete_ratio",
     )
     return Step("count the differences", query.render(), _if_any(job), measures=True, rules=(rule,))
 

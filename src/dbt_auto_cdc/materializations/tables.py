@@ -1,0 +1,186 @@
+"""A model's pair of tables, target and companion: why they are built, how they are made and swapped, what is recorded.
+
+Not here: their rows, which each materialization has from `scd`, and their columns (`resolve`, `evolution`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dbt_auto_cdc import names
+from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.errors import AutoCdcError, listed
+from dbt_auto_cdc.plan import Plan, Step
+from dbt_auto_cdc.resolve import resolve
+from dbt_auto_cdc.scd import changes, scd2
+from dbt_auto_cdc.scd.job import Job
+from dbt_auto_cdc.spec import AutoCdc
+from dbt_auto_cdc.sql import Query, comma, text
+from dbt_auto_cdc.state import Control, Relations, State
+
+
+@dataclass(frozen=True)
+class Table:
+    """A model's table: the model, its options, and what was observed of it and its feed."""
+
+    model: str
+    spec: AutoCdc
+    state: State
+    relations: Relations
+    engine: Engine
+
+    def job(self, *, builds: bool) -> Job:
+        """Return the job of a run; raises `AutoCdcError` with everything that stands against it."""
+        state = _without_target(self.state) if builds else self.state
+        layout = resolve(self.model, self.spec, state, self.engine)
+        return Job(self.model, self.spec, layout, state, self.relations, self.engine, builds=builds)
+
+
+def builds_because(table: Table) -> str | None:
+    """Return why the target is built from nothing, or None when it is there and goes on."""
+    spec, state, relations = table.spec, table.state, table.relations
+    if state.full_refresh and spec.full_refresh is not False:
+        return "rebuild the target (--full-refresh)"
+    if state.target is None:
+        return "build the target" if state.companion is None else "build the target again: it is gone"
+    if state.companion is None or state.control is None:
+        problem = (
+            f"{relations.target} exists without its companion {relations.companion}, so it was not made by"
+            f" auto_cdc, or was copied without it; copy the companion along (dbt run-operation"
+            f" auto_cdc.clone_companions --args '{{from_schema: <where it was copied from>}}'), take the table over"
+            f" as it is (dbt run-operation auto_cdc.adopt --args '{{model: {table.model}}}'), or rebuild it with"
+            f" --full-refresh"
+        )
+        raise AutoCdcError(table.model, [problem])
+    stored = {column.name.lower() for column in state.target}
+    bounds = {names.START_AT.lower(), names.END_AT.lower()}
+    if state.control.scd_type == spec.stored_as_scd_type and spec.scd2 and not bounds <= stored:
+        return f"build the target again: something else rebuilt it without {listed(sorted(bounds - stored))}"
+    return None
+
+
+def _without_target(state: State) -> State:
+    """Return the state as if there was no target, for one that is built from nothing."""
+    return replace(state, target=None, companion=None, control=None, indexes=(), target_is_view=False)
+
+
+def definition(job: Job) -> Control:
+    """Return what this run would record about the definition."""
+    by_name = sorted((column.name.lower(), column.type) for column in job.layout.keys)
+    return Control(
+        scd_type=job.spec.stored_as_scd_type,
+        keys=tuple(name for name, _ in by_name),
+        key_types=tuple(type_name for _, type_name in by_name),
+        sequence_type=job.layout.sequence_type,
+        track_history=job.spec.track_history,
+        truncates=job.truncates,
+    )
+
+
+def build(job: Job, before: State, rows: Query, remembers: Sequence[Query]) -> tuple[Step, ...]:
+    """Make companion and target; where there is something already, aside, then swap.
+
+    `rows` are the target's, `remembers` give the companion's beside the control record.
+    """
+    target, companion = job.target, job.companion
+    replaces = before.target is not None or before.companion is not None
+    if replaces:
+        target, companion = job.relations.rebuilt_target, job.relations.rebuilt_companion
+    return (
+        *(Step(f"clear {what}", job.engine.drop_table(what)) for what in (companion, target) if replaces),
+        Step("create the companion", job.engine.create_table(companion, companion_rows(job, remembers))),
+        *_create_target(job, target, rows),
+        *(_swap(job, before) if replaces else ()),
+    )
+
+
+def _create_target(job: Job, target: str, rows: Query) -> tuple[Step, ...]:
+    contract = job.state.contract_sql
+    if not contract:
+        return (Step("create the target", job.engine.create_table(target, rows), counts="num_upserted_rows"),)
+    columns = [*job.output, *((job.start_at, job.end_at) if job.spec.scd2 else ())]
+    return (
+        Step("create the target as its contract says", f"create table {target} {contract}"),
+        Step("fill the target", job.engine.insert(target, columns, rows), counts="num_upserted_rows"),
+    )
+
+
+def _swap(job: Job, before: State) -> tuple[Step, ...]:
+    """Put the tables built aside in the place of those that were there."""
+    engine, relations = job.engine, job.relations
+    steps = []
+    if before.target is not None:
+        drop = engine.drop_view if before.target_is_view else engine.drop_table
+        steps.append(Step("drop the old target", drop(relations.target)))
+    if before.companion is not None:
+        steps.append(Step("drop the old companion", engine.drop_table(relations.companion)))
+    steps.append(
+        Step(
+            "put the new companion in its place",
+            engine.rename_table(relations.rebuilt_companion, relations.companion_identifier),
+        )
+    )
+    steps.append(
+        Step(
+            "put the new target in its place",
+            engine.rename_table(relations.rebuilt_target, relations.identifier),
+        )
+    )
+    return tuple(steps)
+
+
+def companion_rows(job: Job, remembers: Sequence[Query]) -> Query:
+    """Return all rows of a new companion: the control record, and what `remembers` gives in the companion's columns."""
+    engine, columns = job.engine, companion_columns(job)
+    types = {engine.quote(c.name): c.type for c in (*job.layout.keys, *job.layout.untracked)}
+    types |= {names.SEQUENCE: job.layout.sequence_type, names.RUN_START: job.layout.sequence_type}
+    values = [
+        f"'control' as {column}" if column == names.KIND else f"{engine.null(types[column])} as {column}"
+        for column in columns
+    ]
+    record = text(definition(job).to_json())
+    parts = [f"select\n    {comma([*values, f'{record} as {names.CONTROL}'])}"]
+    parts += [
+        f"select more.*, null as {names.CONTROL} from (\n{query.render()}\n) as more" for query in remembers
+    ]
+    return Query().then("rows", "\nunion all\n".join(parts))
+
+
+def companion_columns(job: Job) -> list[str]:
+    """Return the companion's columns, but the control record's."""
+    return scd2.hidden_columns(job) if job.spec.scd2 else [*job.keys, *changes.EVENT]
+
+
+def record(job: Job) -> tuple[Step, ...]:
+    """Record the definition where it differs from what is recorded."""
+    now = definition(job)
+    if now == job.state.control:
+        return ()
+    sql = (
+        f"update {job.companion} set {names.CONTROL} = {text(now.to_json())}\nwhere {names.KIND} = 'control'"
+    )
+    return (Step("record the definition", sql),)
+
+
+def shape(job: Job) -> str:
+    """Return an empty SELECT with the target's columns."""
+    columns = {job.engine.quote(column.name): column.type for column in job.layout.output}
+    if job.spec.scd2:
+        columns |= dict.fromkeys((job.start_at, job.end_at), job.layout.sequence_type)
+    listed_columns = comma(f"{job.engine.null(type_name)} as {name}" for name, type_name in columns.items())
+    return f"select\n    {listed_columns}\nwhere false"
+
+
+def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[str]) -> Plan:
+    """Return the plan, with the working tables freed in the end."""
+    tables = [job.working(suffix) for suffix in working]
+    return Plan(
+        model=job.model,
+        action=action,
+        steps=steps,
+        closing=(Step("free the working tables", job.engine.drop_working(tables)),),
+        creates=job.builds,
+        shape=shape(job),
+        warnings=job.layout.warnings,
+    )

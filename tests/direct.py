@@ -21,6 +21,7 @@ class Direct:
 
     connection: duckdb.DuckDBPyConnection
     name: str = "target"
+    materialized: str = "auto_cdc"
     statements: int = 0
 
     def plan(
@@ -28,11 +29,12 @@ class Direct:
     ) -> Plan:
         """Return the plan of the next run."""
         given = {key: value for key, value in config.items() if value is not None}
+        given.setdefault("materialized", self.materialized)
         model = bridge.open_model(
             name=self.name,
             adapter_type="duckdb",
             config=given,
-            written=given,
+            written=config,
             identifier=self.name,
             target=f'"{self.name}"',
             sql=sql,

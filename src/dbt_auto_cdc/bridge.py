@@ -15,16 +15,17 @@ from dbt_auto_cdc.engines import engine_for, supported
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.execute import Outcome, Send, Sent, execute
-from dbt_auto_cdc.materializations import auto_cdc
+from dbt_auto_cdc.materializations import auto_cdc, auto_cdc_snapshot
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.relations import companion_identifier, relations_of
-from dbt_auto_cdc.spec import DBT_OPTIONS, OPTIONS, SCD2, AutoCdc, parse
+from dbt_auto_cdc.spec import DBT_OPTIONS, SCD2, SPECS, Spec, options_of, parse
 from dbt_auto_cdc.sql import without_semicolon
 from dbt_auto_cdc.state import Relations
 
-MATERIALIZATIONS = frozenset({"auto_cdc"})
+MATERIALIZATIONS = frozenset(SPECS)
+_PLANS = {"auto_cdc": auto_cdc.plan, "auto_cdc_snapshot": auto_cdc_snapshot.plan}
 
 _IS_INCREMENTAL = re.compile(r"\bis_incremental\s*\(")
 _JINJA_COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
@@ -35,7 +36,8 @@ class Model:
     """One model, ready to be observed: what Jinja carries from one call to the next."""
 
     name: str
-    spec: AutoCdc
+    materialized: str
+    spec: Spec
     engine: Engine
     relations: Relations
     sql: str
@@ -55,12 +57,11 @@ def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
     `adapter_options` are the names that dbt and the adapter declare, `elsewhere` those that somebody else in the
     project uses: what is neither is refused.
     """
-    del materialized
-    _, problems = parse(config, meta, adapter_options, elsewhere)
+    _, problems = parse(config, meta, known=adapter_options, elsewhere=elsewhere, materialized=materialized)
     warnings = []
     if _IS_INCREMENTAL.search(_JINJA_COMMENT.sub("", raw_code)):
         warnings.append(
-            "the SQL uses is_incremental(), which is always false in an auto_cdc model; write auto_cdc.is_applying()"
+            "the SQL uses is_incremental(), which is always false in this materialization; write auto_cdc.is_applying()"
         )
     return problems, warnings
 
@@ -88,16 +89,18 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
         raise AutoCdcError(
             name, [f"there is no engine for adapter {adapter_type}; there is: {listed(supported())}"]
         )
+    materialized = str(config.get("materialized", "auto_cdc"))
+    known_options = options_of(materialized)
     options = {
         key: value
         for key, value in config.items()
-        if key in written or (key in OPTIONS and key not in DBT_OPTIONS)
+        if key in written or (key in known_options and key not in DBT_OPTIONS)
     }
-    spec, problems = parse(options, config.get("meta"), known)
+    spec, problems = parse(options, config.get("meta"), known=known, materialized=materialized)
     if spec is None:
         raise AutoCdcError(name, problems)
     relations = relations_of(adapter_type, identifier, target=target, beside=beside)
-    return Model(name, spec, engine, relations, without_semicolon(sql))
+    return Model(name, materialized, spec, engine, relations, without_semicolon(sql))
 
 
 def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
@@ -117,7 +120,7 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     existing = Existing(target_exists, companion_exists, target_is_view, rebuilt)
     state = observe(model.name, model.spec, model.sql, model.relations, model.engine, existing, ask)
     state = replace(state, full_refresh=full_refresh, contract_sql=contract_sql)
-    return auto_cdc.plan(Table(model.name, model.spec, state, model.relations, model.engine))
+    return _PLANS[model.materialized](Table(model.name, model.spec, state, model.relations, model.engine))
 
 
 def _refused_clone(there: Relations) -> str:

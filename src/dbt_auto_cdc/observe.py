@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
-from dbt_auto_cdc.resolve import quoted_text, sequence_columns
+from dbt_auto_cdc.resolve import as_events, quoted_text, sequence_columns
 from dbt_auto_cdc.scd.changes import condition_expression, sequence_expression
-from dbt_auto_cdc.spec import CONDITIONS, AutoCdc, unknown_name, unquoted
+from dbt_auto_cdc.spec import CONDITIONS, AutoCdc, Spec, unknown_name, unquoted
 from dbt_auto_cdc.sql import comma, indented
 from dbt_auto_cdc.state import Column, Control, Index, Relations, State
 
@@ -37,7 +37,7 @@ class Existing:
 
 def observe(  # noqa: PLR0913, PLR0917 - what a run depends on
     model: str,
-    spec: AutoCdc,
+    spec: Spec,
     model_sql: str,
     relations: Relations,
     engine: Engine,
@@ -51,7 +51,7 @@ def observe(  # noqa: PLR0913, PLR0917 - what a run depends on
     feed = describe(engine, ask, model_sql)
     target = describe(engine, ask, f"select * from {relations.target}") if existing.target else None
     companion = describe(engine, ask, f"select * from {relations.companion}") if existing.companion else None
-    sequence_type, refused = _Options(spec, model_sql, feed, engine, ask).checked()
+    sequence_type, refused = _Options(as_events(spec, feed), model_sql, feed, engine, ask).checked()
     return State(
         model_sql=model_sql,
         feed=feed,
@@ -122,14 +122,14 @@ class _Options:
                     f"{option} has type {types[option]} and is no condition; compare it with a value, as in"
                     f" {getattr(self.spec, option)} = {value}"
                 )
-        return types.get("sequence_by", ""), tuple(problems)
+        return types.get(self.spec.ORDER, ""), tuple(problems)
 
     def _expressions(self) -> dict[str, str]:
         spec, expressions = self.spec, {}
         parts = sequence_columns(spec, self.feed)
         # `resolve` reports unknown parts of a list, and what stands in double quotes.
         if len(spec.sequence_by) in {1, len(parts)}:
-            expressions["sequence_by"] = sequence_expression(spec, parts, self.engine)
+            expressions[spec.ORDER] = sequence_expression(spec, parts, self.engine)
         for option in CONDITIONS:
             condition = getattr(spec, option)
             if condition is not None and not quoted_text(condition, self.feed):

@@ -18,6 +18,7 @@ from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.relations import Beside, relations_of
 from dbt_auto_cdc.resolve import sequence_columns
 from dbt_auto_cdc.scd.changes import sequence_expression
+from dbt_auto_cdc.spec import AutoCdc
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.bridge import Model
@@ -58,9 +59,10 @@ def plan_adoption(
 
 def _holds_expression(model: Model, state: State, ask: Ask) -> bool:
     """Tell whether sequence_by is an expression that the table's own columns answer, in the same type."""
-    if len(model.spec.sequence_by) > 1 or sequence_columns(model.spec, state.feed):
+    spec = model.spec
+    if not isinstance(spec, AutoCdc) or len(spec.sequence_by) > 1 or sequence_columns(spec, state.feed):
         return False
-    expression = sequence_expression(model.spec, (), model.engine)
+    expression = sequence_expression(spec, (), model.engine)
     query = f"select {expression} as {names.SEQUENCE} from {model.relations.target} as src"
     try:
         columns = describe(model.engine, ask, query)

@@ -6,13 +6,13 @@ Not here: SQL; the result only says which columns there are and what part each p
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
-from dbt_auto_cdc.spec import CONDITIONS, SCD2, AutoCdc, unknown_name, unquoted
+from dbt_auto_cdc.spec import CONDITIONS, SCD2, AutoCdc, SnapshotEvents, Spec, unknown_name, unquoted
 from dbt_auto_cdc.sql import code_of
 from dbt_auto_cdc.state import Column, State
 
@@ -79,6 +79,35 @@ class Columns:
     def names(self) -> list[str]:
         """The names as stored."""
         return [column.name for column in self.all]
+
+
+def as_events(spec: Spec, feed: tuple[Column, ...], last_version: str = "") -> AutoCdc:
+    """Return the options as those of events; a snapshot's version plays the sequence's part.
+
+    `last_version` is a query for the last version applied, empty where there is none: versions that are counted
+    automatically go on from it. A version column is a bound, not an output column, unless column_list names it.
+    """
+    if isinstance(spec, AutoCdc):
+        return spec
+    column = Columns(feed).find(spec.snapshot_version)
+    version = spec.snapshot_version
+    if column is None and version.strip().lower() == "auto":
+        version = f"coalesce(({last_version}) + 1, 0)" if last_version else "0"
+        version = f"cast({version} as bigint)"
+    left_out = spec.except_column_list
+    if column is not None and spec.column_list is None:
+        left_out = tuple(dict.fromkeys((*(left_out or ()), column.name)))
+    shared = {item.name: getattr(spec, item.name) for item in fields(AutoCdc) if hasattr(spec, item.name)}
+    return SnapshotEvents(**{**shared, "sequence_by": (version,), "except_column_list": left_out})
+
+
+def is_constant(expression: str, feed: tuple[Column, ...]) -> bool:
+    """Tell whether SQL names no column of the feed, so that it has a value without a row."""
+    columns = Columns(feed)
+    return not any(columns.find(word) for word in _WORD.findall(code_of(expression)))
+
+
+_WORD = re.compile(r"""\w+|"(?:[^"]|"")*"|`[^`]*`""")
 
 
 def sequence_columns(spec: AutoCdc, feed: tuple[Column, ...]) -> tuple[str, ...]:
@@ -324,7 +353,7 @@ class _Resolver:
         sequence_type = self.state.sequence_type
         if sequence_type and not engine.is_orderable(sequence_type):
             self.problems.append(
-                f"sequence_by has type {sequence_type}, which has no order; use a number, a date, a timestamp or"
+                f"{self.spec.ORDER} has type {sequence_type}, which has no order; use a number, a date, a timestamp or"
                 f" text, or a list of such columns"
             )
         return sequence_columns(spec, self.state.feed)
@@ -346,7 +375,7 @@ class _Resolver:
         if wanted != ("interval" if isinstance(retention, timedelta) else "number"):
             instead = {"interval": "write a distance like 2 days", "number": "write a number like 1000"}
             self.problems.append(
-                f"tombstone_retention is {retention!s}, but sequence_by has type {sequence_type};"
+                f"tombstone_retention is {retention!s}, but {self.spec.ORDER} has type {sequence_type};"
                 f" {instead.get(wanted, 'it works with numbers, dates and timestamps only, so leave it out')}"
             )
 
@@ -384,7 +413,8 @@ class _Resolver:
         recorded, spec = self.state.control, self.spec
         if recorded is None:
             return
-        facts = {"stored_as_scd_type": (recorded.scd_type, spec.stored_as_scd_type)}
+        facts = {"materialized": (recorded.materialized, spec.KIND)}
+        facts["stored_as_scd_type"] = (recorded.scd_type, spec.stored_as_scd_type)
         if len(keys) == len(spec.keys):
             by_name = sorted((column.name.lower(), column.type) for column in keys)
             facts["keys"] = (listed(recorded.keys), listed(name for name, _ in by_name))
@@ -392,7 +422,7 @@ class _Resolver:
                 types = listed(type_name for _, type_name in by_name)
                 facts["the type of the keys"] = (listed(recorded.key_types), types)
         if self.state.sequence_type:
-            facts["the type of sequence_by"] = (recorded.sequence_type, self.state.sequence_type)
+            facts[f"the type of {spec.ORDER}"] = (recorded.sequence_type, self.state.sequence_type)
         if recorded.scd_type == spec.stored_as_scd_type:
             facts["tracking"] = (_tracking(recorded.track_history), _tracking(spec.track_history))
         self.problems += [

@@ -1,4 +1,4 @@
-"""The options of `auto_cdc` as one typed, frozen value: the single source of the README's table.
+"""The options of each materialization as one typed, frozen value: the single source of the README's table.
 
 Not here: anything that needs the columns of a relation; `resolve` does that.
 """
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from dbt_auto_cdc.errors import did_you_mean, nearest
 
@@ -126,6 +126,12 @@ def _flag(value: object) -> bool:
     return value
 
 
+def _ratio(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise Problem(f"is {value!r}; write a number from 0 to 1, such as 0.2")
+    return float(value)
+
+
 def option(parse: Callable[[object], Any], values: str, doc: str, default: Any = MISSING) -> Any:
     """Declare an option: how it is parsed, what may be written, and its sentence for the README."""
     metadata = {"parse": parse, "values": values, "doc": doc}
@@ -133,14 +139,16 @@ def option(parse: Callable[[object], Any], values: str, doc: str, default: Any =
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoCdc:
-    """One `auto_cdc` model as the user wrote it, parsed; names are not yet matched with columns."""
-
+class _Keyed:
     keys: tuple[str, ...] = option(
         _names("list the columns that identify a row"),
         "list of columns",
         "The columns that identify a row.",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Events:
     sequence_by: tuple[str, ...] = option(
         _sequence,
         "column, SQL expression, or list of columns",
@@ -155,6 +163,10 @@ class AutoCdc:
         "Events for which it is true remove everything with a lower sequence (SCD type 1 only).",
         default=None,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Columns:
     column_list: tuple[str, ...] | None = option(
         _names("leave it out to keep every column, or name the others in except_column_list"),
         "list of columns",
@@ -182,27 +194,6 @@ class AutoCdc:
         "Changes of these alone open no new version (SCD type 2).",
         default=None,
     )
-    sequence_ties: str = option(
-        _one_of(*TIE_POLICIES),
-        "`fail`, `warn` or `allow`",
-        "What to do when one run brings two different events of a key at one sequence.",
-        default="fail",
-    )
-    tombstone_retention: int | float | timedelta | None = option(
-        _retention,
-        "number, or text like `2 days`",
-        "How far behind the greatest sequence a delete is remembered; the default is for ever.",
-        default=None,
-    )
-    on_schema_change: str = option(
-        _one_of(*SCHEMA_CHANGES),
-        "`append_new_columns`, `fail`, `ignore` or `sync_all_columns`",
-        "What to do when the model's columns differ from the target's.",
-        default="append_new_columns",
-    )
-    full_refresh: bool | None = option(
-        _flag, "`true` or `false`", "`false` protects the target from `--full-refresh`.", default=None
-    )
 
     @property
     def scd2(self) -> bool:
@@ -222,11 +213,112 @@ class AutoCdc:
         return ("all",)
 
 
-OPTIONS: dict[str, Any] = {item.name: item for item in fields(AutoCdc)}
-_REQUIRED = {
-    "keys": "list the columns that identify a row",
-    "sequence_by": "name the column that orders the events",
+@dataclass(frozen=True, kw_only=True)
+class _Memory:
+    sequence_ties: str = option(
+        _one_of(*TIE_POLICIES),
+        "`fail`, `warn` or `allow`",
+        "What to do when one run brings two different events of a key at one sequence.",
+        default="fail",
+    )
+    tombstone_retention: int | float | timedelta | None = option(
+        _retention,
+        "number, or text like `2 days`",
+        "How far behind the greatest sequence a delete is remembered; the default is for ever.",
+        default=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Versions:
+    snapshot_version: str = option(
+        _text,
+        "column, SQL expression, or `auto`",
+        "The version of the snapshot a row belongs to; `auto` counts the runs' snapshots 0, 1, 2 and so on.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Guards:
+    allow_empty_snapshot: bool = option(
+        _flag, "`true` or `false`", "Let a snapshot without rows delete every row.", default=False
+    )
+    max_delete_ratio: float | None = option(
+        _ratio,
+        "number from 0 to 1",
+        "Refuse a snapshot that deletes a greater share of the rows; the default is no limit.",
+        default=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    on_schema_change: str = option(
+        _one_of(*SCHEMA_CHANGES),
+        "`append_new_columns`, `fail`, `ignore` or `sync_all_columns`",
+        "What to do when the model's columns differ from the target's.",
+        default="append_new_columns",
+    )
+    full_refresh: bool | None = option(
+        _flag, "`true` or `false`", "`false` protects the target from `--full-refresh`.", default=None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoCdc(_Table, _Memory, _Columns, _Events, _Keyed):
+    """One `auto_cdc` model as the user wrote it, parsed; names are not yet matched with columns.
+
+    `KIND` is the materialization, `ORDER` the option that orders the events.
+    """
+
+    KIND: ClassVar[str] = "auto_cdc"
+    ORDER: ClassVar[str] = "sequence_by"
+    REQUIRED: ClassVar[Mapping[str, str]] = {
+        "keys": "list the columns that identify a row",
+        "sequence_by": "name the column that orders the events",
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoCdcSnapshot(_Table, _Guards, _Columns, _Versions, _Keyed):
+    """One `auto_cdc_snapshot` model as the user wrote it, parsed; names are not yet matched with columns."""
+
+    REQUIRED: ClassVar[Mapping[str, str]] = {
+        "keys": "list the columns that identify a row",
+        "snapshot_version": (
+            "name the column that tells which snapshot a row belongs to, write an expression such as"
+            " date '2026-11-29', or write auto to count the snapshots"
+        ),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotEvents(AutoCdc):
+    """What an `auto_cdc_snapshot` model is to the planner: events ordered by the snapshot's version."""
+
+    KIND: ClassVar[str] = "auto_cdc_snapshot"
+    ORDER: ClassVar[str] = "snapshot_version"
+
+    @property
+    def snapshot_version(self) -> str:
+        """The version as SQL."""
+        return self.sequence_by[0]
+
+
+# The materializations and their options.
+Spec = AutoCdc | AutoCdcSnapshot
+SPECS: dict[str, type[AutoCdc | AutoCdcSnapshot]] = {
+    "auto_cdc": AutoCdc,
+    "auto_cdc_snapshot": AutoCdcSnapshot,
 }
+
+
+def options_of(materialized: str) -> dict[str, Any]:
+    """Return the options of a materialization by name."""
+    return {item.name: item for item in fields(SPECS[materialized])}
+
+
+OPTIONS = options_of("auto_cdc")
 
 # Options that hold a SQL condition.
 CONDITIONS = ("apply_as_deletes", "apply_as_truncates")
@@ -236,14 +328,16 @@ DBT_OPTIONS = frozenset({"on_schema_change", "full_refresh", "unique_key"})
 
 # Words that other tools have for the same thing.
 _OTHER_WORDS = {
-    "unique_key": "keys",
-    "primary_key": "keys",
-    "updated_at": "sequence_by",
-    "merge_update_columns": "column_list",
-    "merge_exclude_columns": "except_column_list",
-    "check_cols": "track_history_column_list",
-    "invalidate_hard_deletes": "apply_as_deletes",
-    "hard_deletes": "apply_as_deletes",
+    "unique_key": ("keys",),
+    "primary_key": ("keys",),
+    "updated_at": ("sequence_by", "snapshot_version"),
+    "sequence_by": ("snapshot_version",),
+    "snapshot_version": ("sequence_by",),
+    "merge_update_columns": ("column_list",),
+    "merge_exclude_columns": ("except_column_list",),
+    "check_cols": ("track_history_column_list",),
+    "invalidate_hard_deletes": ("apply_as_deletes",),
+    "hard_deletes": ("apply_as_deletes",),
 }
 _EXCLUSIVE = (
     ("column_list", "except_column_list"),
@@ -254,10 +348,12 @@ _EXCLUSIVE = (
 def parse(
     config: Mapping[str, object],
     meta: Mapping[str, object] | None = None,
+    *,
     known: frozenset[str] = frozenset(),
     elsewhere: frozenset[str] | None = None,
-) -> tuple[AutoCdc | None, list[str]]:
-    """Return the parsed options and every problem found.
+    materialized: str = "auto_cdc",
+) -> tuple[Any, list[str]]:
+    """Return the parsed options, a value of the materialization's class in `SPECS`, and every problem found.
 
     `config` holds the options set on the model at any level, `meta` the model's meta, whose flat names count as
     options too; `known` are further option names that dbt or the adapter declares; `elsewhere` those that macros
@@ -265,32 +361,36 @@ def parse(
     are None when there are problems. None values count as not set.
     """
     problems: list[str] = []
-    written = _merged(config, meta or {}, problems)
-    unknown = _unknown(config, known, elsewhere) | _misspelt(meta or {})
+    options, spec = options_of(materialized), SPECS[materialized]
+    written = _merged(options, config, meta or {}, problems)
+    unknown = _unknown(materialized, config, known, elsewhere) | _misspelt(options, meta or {})
     problems += unknown.values()
     values: dict[str, Any] = {}
     for name, value in written.items():
         try:
-            values[name] = OPTIONS[name].metadata["parse"](value)
+            values[name] = options[name].metadata["parse"](value)
         except Problem as problem:
             problems.append(f"{name} {problem}")
     problems += [
         f"{name} is missing; {instead}"
-        for name, instead in _REQUIRED.items()
+        for name, instead in spec.REQUIRED.items()
         if name not in written
         and not any(text.endswith((f" {name}", f" {name}?")) for text in unknown.values())
     ]
     problems += _conflicts(written, values)
     if problems:
         return None, problems
-    return AutoCdc(**values), []
+    return spec(**values), []
 
 
 def _merged(
-    config: Mapping[str, object], meta: Mapping[str, object], problems: list[str]
+    options: Mapping[str, object],
+    config: Mapping[str, object],
+    meta: Mapping[str, object],
+    problems: list[str],
 ) -> dict[str, object]:
     written: dict[str, object] = {}
-    for name in OPTIONS:
+    for name in options:
         top, flat = config.get(name), meta.get(name)
         if top is not None and flat is not None and top != flat:
             problems.append(f"{name} is {top!r} in config and {flat!r} in meta; write it in one place")
@@ -301,27 +401,29 @@ def _merged(
 
 
 def _unknown(
-    config: Mapping[str, object], known: frozenset[str], elsewhere: frozenset[str] | None
+    materialized: str, config: Mapping[str, object], known: frozenset[str], elsewhere: frozenset[str] | None
 ) -> dict[str, str]:
     """Return a problem for each name in the configuration that nobody understands."""
     problems = {}
+    options = options_of(materialized)
     for name, value in config.items():
-        if name in OPTIONS or value is None:
+        if name in options or value is None:
             continue
-        if name in _OTHER_WORDS:
-            problems[name] = f"{name} is not an option of auto_cdc; write {_OTHER_WORDS[name]}"
-        elif name not in known and (near := nearest(name, OPTIONS)):
+        instead = next((word for word in _OTHER_WORDS.get(name, ()) if word in options), None)
+        if instead:
+            problems[name] = f"{name} is not an option of {materialized}; write {instead}"
+        elif name not in known and (near := nearest(name, options)):
             problems[name] = f"unknown option {name}; did you mean {near}?"
         elif elsewhere is not None and name not in known | elsewhere:
             problems[name] = (
-                f"unknown option {name}; there are: {', '.join(OPTIONS)}; what is meant for others goes under meta"
+                f"unknown option {name}; there are: {', '.join(options)}; what is meant for others goes under meta"
             )
     return problems
 
 
-def _misspelt(meta: Mapping[str, object]) -> dict[str, str]:
+def _misspelt(options: Mapping[str, object], meta: Mapping[str, object]) -> dict[str, str]:
     """Return a problem for each name in meta that is all but an option: meta belongs to everybody."""
-    near = {name: nearest(name, OPTIONS, likeness=0.9) for name in meta if name not in OPTIONS}
+    near = {name: nearest(name, options, likeness=0.9) for name in meta if name not in options}
     return {
         name: f"unknown option {name} in meta; did you mean {found}?" for name, found in near.items() if found
     }

@@ -42,6 +42,7 @@ class Control:
     sequence_type: str
     track_history: tuple[str, ...]
     truncates: bool = False
+    materialized: str = "auto_cdc"
     format: int = FORMAT_VERSION
 
     def to_json(self) -> str:

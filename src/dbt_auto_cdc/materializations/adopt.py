@@ -13,10 +13,10 @@ from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.materializations import tables
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.plan import Plan, Rule, Step
-from dbt_auto_cdc.resolve import Columns, resolve
-from dbt_auto_cdc.scd import changes
+from dbt_auto_cdc.resolve import Columns, as_events, resolve
+from dbt_auto_cdc.scd import changes, snapshot
 from dbt_auto_cdc.scd.job import Job, of
-from dbt_auto_cdc.spec import AutoCdc
+from dbt_auto_cdc.spec import AutoCdc, SnapshotEvents, Spec
 from dbt_auto_cdc.sql import Query, comma
 from dbt_auto_cdc.state import Relations, State
 
@@ -29,18 +29,22 @@ def plan(table: Table, *, holds_expression: bool) -> Plan:
 
     `holds_expression` says that sequence_by is an expression which the table's own columns can answer.
     """
-    model, spec, state, engine = table.model, table.spec, table.state, table.engine
-    refused = _refused(state, table.relations)
+    model, engine = table.model, table.engine
+    refused = _refused(table.state, table.relations)
     if refused:
         raise AutoCdcError(model, [refused])
-    layout = resolve(model, spec, state, engine)
-    job = Job(model, spec, layout, replace(state, control=None), table.relations, engine, builds=False)
+    spec = as_events(table.spec, table.state.feed)
+    layout = resolve(model, spec, table.state, engine)
+    job = Job(model, spec, layout, replace(table.state, control=None), table.relations, engine, builds=False)
     problems = _missing_bounds(job) if spec.scd2 else _other_sequence_type(job)
     if problems:
         raise AutoCdcError(model, problems)
     sequence = None if spec.scd2 else _stored_sequence(job, holds_expression=holds_expression)
     check = _check_versions(job) if spec.scd2 else _check_rows(job, sequence)
-    rows = tables.companion_rows(job, [_known_sequences(job, sequence)] if sequence else [])
+    remembers = [_known_sequences(job, sequence)] if sequence else []
+    if isinstance(spec, SnapshotEvents):
+        remembers = [snapshot.last(job, _bounds_of(job))]
+    rows = tables.companion_rows(job, remembers)
     companion = Step("create the companion", engine.create_table(job.companion, rows))
     return Plan(
         model=model,
@@ -61,9 +65,11 @@ def _refused(state: State, relations: Relations) -> str:
     return ""
 
 
-def told(spec: AutoCdc, measures: Mapping[str, int]) -> str:
+def told(spec: Spec, measures: Mapping[str, int]) -> str:
     """Return what an adoption left, in a sentence."""
     rows = measures[ROWS]
+    if not isinstance(spec, AutoCdc):
+        return f"its {rows} rows stay as they are; the next snapshot is compared with them"
     if spec.scd2:
         return f"its {rows} versions stay as they are; late events will be put between them"
     if measures.get(SEQUENCES):
@@ -222,6 +228,14 @@ def _key_rules(job: Job) -> tuple[Rule, ...]:
         )
         for number, column in enumerate(job.layout.keys)
     )
+
+
+def _bounds_of(job: Job) -> str:
+    """Return a SELECT of the versions that a table taken over knows: the next snapshot has to be above them."""
+    if not job.spec.scd2:
+        return f"select {job.engine.null(job.layout.sequence_type)} as {names.SEQUENCE}"
+    bounds = (f"select {bound} as {names.SEQUENCE} from {job.target}" for bound in (job.start_at, job.end_at))
+    return "\nunion all\n".join(bounds)
 
 
 def _known_sequences(job: Job, sequence: str) -> Query:

@@ -12,10 +12,10 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.plan import Plan, Step
-from dbt_auto_cdc.resolve import resolve
+from dbt_auto_cdc.resolve import as_events, resolve
 from dbt_auto_cdc.scd import changes, scd2
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.spec import AutoCdc
+from dbt_auto_cdc.spec import Spec
 from dbt_auto_cdc.sql import Query, comma, text
 from dbt_auto_cdc.state import Control, Relations, State
 
@@ -25,7 +25,7 @@ class Table:
     """A model's table: the model, its options, and what was observed of it and its feed."""
 
     model: str
-    spec: AutoCdc
+    spec: Spec
     state: State
     relations: Relations
     engine: Engine
@@ -33,8 +33,10 @@ class Table:
     def job(self, *, builds: bool) -> Job:
         """Return the job of a run; raises `AutoCdcError` with everything that stands against it."""
         state = _without_target(self.state) if builds else self.state
-        layout = resolve(self.model, self.spec, state, self.engine)
-        return Job(self.model, self.spec, layout, state, self.relations, self.engine, builds=builds)
+        last = f"select max({names.SEQUENCE}) from {self.relations.companion} where {names.KIND} = 'snapshot'"
+        spec = as_events(self.spec, state.feed, "" if builds else last)
+        layout = resolve(self.model, spec, state, self.engine)
+        return Job(self.model, spec, layout, state, self.relations, self.engine, builds=builds)
 
 
 def builds_because(table: Table) -> str | None:
@@ -75,6 +77,7 @@ def definition(job: Job) -> Control:
         sequence_type=job.layout.sequence_type,
         track_history=job.spec.track_history,
         truncates=job.truncates,
+        materialized=job.spec.KIND,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.resolve import Layout, Output
-from dbt_auto_cdc.spec import AutoCdc
+from dbt_auto_cdc.spec import AutoCdc, SnapshotEvents
 from dbt_auto_cdc.sql import all_of, text
 from dbt_auto_cdc.state import Relations, State
 
@@ -68,7 +68,8 @@ class Job:
     @property
     def keeps_events(self) -> bool:
         """Whether the new events have a working table of their own; else they are all or part of the stage."""
-        return self.truncates or (self.spec.scd2 and not self.builds)
+        compares = isinstance(self.spec, SnapshotEvents)
+        return compares or self.truncates or (self.spec.scd2 and not self.builds)
 
     @property
     def events(self) -> str:

@@ -108,7 +108,7 @@ def _gone(job: Job) -> str:
     return job.working(names.GONE)
 
 
-def gone_rows(job: Job) -> Step:
+def gone_rows(job: Job, only_if: tuple[str, ...] = ()) -> Step:
     """Find the target's rows of the touched keys. Out: one row per such row, with what won over it."""
     query = Query().then(
         "gone",
@@ -116,7 +116,7 @@ def gone_rows(job: Job) -> Step:
         f"from {job.target} as tgt\n"
         f"join {job.working(names.WINNERS)} as won on {job.same_key('won', 'tgt')}",
     )
-    return Step("find the rows of the touched keys", job.engine.create_working(_gone(job), query))
+    return Step("find the rows of the touched keys", job.engine.create_working(_gone(job), query), only_if)
 
 
 def rows(job: Job) -> Query:
@@ -148,21 +148,29 @@ def truncation(job: Job) -> Query:
 
 
 def apply(job: Job) -> tuple[Step, ...]:
-    """Write the winners: whole rows by DELETE and INSERT, nothing else is touched."""
-    engine, target, companion, new = job.engine, job.target, job.companion, (check.NEW,)
-    gone = Query().then("gone", f"select {names.LOCATOR} from {_gone(job)}")
+    """Write the winners, and remember their sequences."""
+    engine, companion, new = job.engine, job.companion, (check.NEW,)
     known = Query().then(
         "known", f"select {names.HIDDEN} from {job.working(names.WINNERS)} where {names.HIDDEN} is not null"
     )
     columns = [*job.keys, *changes.EVENT]
     return (
         *(_truncate(job) if job.truncates else ()),
-        Step("delete the rows of the touched keys", engine.delete_located(target, gone), new),
-        Step(
-            "insert the rows", engine.insert(target, job.output, rows(job)), new, counts="num_upserted_rows"
-        ),
+        *write(job),
         Step("forget the keys' old sequences", engine.delete_located(companion, known), new),
         Step("remember the keys' sequences", engine.insert(companion, columns, remembered(job)), new),
+    )
+
+
+def write(job: Job) -> tuple[Step, ...]:
+    """Write whole rows by DELETE and INSERT; nothing else is touched."""
+    gone = Query().then("gone", f"select {names.LOCATOR} from {_gone(job)}")
+    insert = job.engine.insert(job.target, job.output, rows(job))
+    return (
+        Step(
+            "delete the rows of the touched keys", job.engine.delete_located(job.target, gone), (check.NEW,)
+        ),
+        Step("insert the rows", insert, (check.NEW,), counts="num_upserted_rows"),
     )
 
 

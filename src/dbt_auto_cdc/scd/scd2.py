@@ -568,17 +568,22 @@ from {line(job)} as evt where evt.{names.LOCATOR} is not null"""
 
 
 def apply(job: Job) -> tuple[Step, ...]:
+    """Write what differs, and keep the companion in step."""
+    engine, companion = job.engine, job.companion
+    hidden = engine.insert(companion, hidden_columns(job), remembered(job))
+    return (
+        *write(job),
+        Step("forget hidden events", engine.delete_located(companion, _forgotten(job)), (FORGOTTEN,)),
+        Step("remember hidden events", hidden, (HIDDEN,)),
+    )
+
+
+def write(job: Job) -> tuple[Step, ...]:
     """Write what differs: ends by a one-column UPDATE, whole versions by DELETE and INSERT."""
-    engine, target, companion = job.engine, job.target, job.companion
+    engine, target = job.engine, job.target
     columns = [*job.output, job.start_at, job.end_at]
     return (
         Step("end versions", engine.set_located(target, job.end_at, _ended(job)), (ENDED,)),
         Step("delete versions", engine.delete_located(target, _removed(job)), (REMOVED,)),
         Step("insert versions", engine.insert(target, columns, versions(job)), (WRITTEN,)),
-        Step("forget hidden events", engine.delete_located(companion, _forgotten(job)), (FORGOTTEN,)),
-        Step(
-            "remember hidden events",
-            engine.insert(companion, hidden_columns(job), remembered(job)),
-            (HIDDEN,),
-        ),
     )

@@ -85,7 +85,7 @@ def measured(job: Job, limits: Limits) -> Step:
     repeated = (
         f"select {place}, count(*) as {names.COPIES} from {_fresh(job)} group by {place} having count(*) > 1"
     )
-    example = f"{job.key_text('repeated')} in version {job.engine.as_text(f'repeated.{names.SEQUENCE}')}"
+    example = f"{job.key_text('repeated')} || ' in version ' || {job.engine.as_text(f'repeated.{names.SEQUENCE}')}"
     query = (
         Query()
         .then("counted", f"select count(*) as {check.READ}, {late} as {SKIPPED} from {staged}")
@@ -179,6 +179,11 @@ def differences(job: Job) -> tuple[Step, ...]:
     return (_events(job, several=False, only_if=(ONE,)), _events(job, several=True, only_if=(SEVERAL,)))
 
 
+def _compared(job: Job) -> str:
+    """The working table of the differences; of SCD type 1 they are what is written."""
+    return job.working(names.EVENTS if job.spec.scd2 else names.WINNERS)
+
+
 def _events(job: Job, *, several: bool, only_if: tuple[str, ...]) -> Step:
     query = Query().then("present", _present(job))
     if job.builds and not several:
@@ -189,7 +194,7 @@ def _events(job: Job, *, several: bool, only_if: tuple[str, ...]) -> Step:
         query = query.then("events", _as_events(job))
     return Step(
         "compare the snapshots" if several else "compare the snapshot with the target",
-        job.engine.create_working(job.working(names.EVENTS), query),
+        job.engine.create_working(_compared(job), query),
         () if job.builds else only_if,
     )
 
@@ -218,7 +223,7 @@ def _past(job: Job, *, several: bool) -> str:
     if several:
         places = f"(select max({names.PLACE}) from {_versions(job)})"
         parts.append(
-            f"select {', '.join(of('now', job.output))}, now.{names.PLACE} + 1 from present as now"
+            f"select {', '.join(of('now', job.output))}, now.{names.PLACE} + 1 as {names.PLACE} from present as now"
             f" where now.{names.PLACE} < {places}"
         )
     return "\nunion all\n".join(parts)
@@ -262,7 +267,10 @@ def _as_events(job: Job) -> str:
 
 def judged(job: Job, limits: Limits) -> Step:
     """Count the events, and refuse versions that delete more than they may."""
-    query = Query().then("counted", f"select count(*) as {check.NEW} from {job.working(names.EVENTS)}")
+    columns = [f"count(*) as {check.NEW}"]
+    if not (job.spec.scd2 or job.builds):
+        columns.append(f"count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows")
+    query = Query().then("counted", f"select {', '.join(columns)} from {_compared(job)}")
     if limits.max_delete_ratio is None or job.builds:
         return Step("count the differences", query.render(), _if_any(job), measures=True)
     stored = f"select count(*) as {names.COPIES} from {job.target}" + (
@@ -277,7 +285,7 @@ select sizes.{names.SEQUENCE},
     coalesce(lag(sizes.{names.COPIES}) over (order by sizes.{names.PLACE}), stored.{names.COPIES}) as {names.COPIES}
 from sizes cross join stored"""
     deletes = f"""
-select {names.SEQUENCE}, count(*) as {names.WAYS} from {job.working(names.EVENTS)}
+select {names.SEQUENCE}, count(*) as {names.WAYS} from {_compared(job)}
 where {names.KIND} = 'delete' group by {names.SEQUENCE}"""
     shown = job.engine.as_text(f"before.{names.SEQUENCE}")
     example = (
@@ -307,3 +315,37 @@ def remember(job: Job) -> Step:
     latest = f"(select max({names.SEQUENCE}) from {_versions(job)})"
     sql = f"update {job.companion} set {names.SEQUENCE} = {latest} where {names.KIND} = 'snapshot'"
     return Step("remember the version", sql, (VERSIONS,))
+
+
+def last(job: Job, versions_known: str = "") -> Query:
+    """Return the companion's row for the last version; its sequence is null while there was none.
+
+    `versions_known` selects the versions instead of those of this run.
+    """
+    types = {job.engine.quote(c.name): c.type for c in (*job.layout.keys, *job.layout.untracked)}
+    columns = [f"{job.engine.null(types[key])} as {key}" for key in job.keys]
+    columns += [f"max({names.SEQUENCE}) as {names.SEQUENCE}", f"'snapshot' as {names.KIND}"]
+    if job.spec.scd2:
+        columns.append(f"{job.engine.null(job.layout.sequence_type)} as {names.RUN_START}")
+        columns += [f"{job.engine.null(types[name])} as {name}" for name in job.quoted(job.layout.untracked)]
+    source = f"(\n{versions_known}\n) as known" if versions_known else _versions(job)
+    return Query().then("last", f"select {', '.join(columns)}\nfrom {source}")
+
+
+def open_versions(job: Job) -> Step:
+    """Find the open versions of the keys that differ: snapshots come in order, so only these can change."""
+    keys = ", ".join(job.keys)
+    query = Query().then(
+        "stored",
+        f"select {', '.join(of('tgt', job.keys))},\n"
+        f"    tgt.{job.start_at} as {names.SEQUENCE}, tgt.{job.end_at} as {names.OLD_END},"
+        f" tgt.{job.engine.locator} as {names.LOCATOR}\n"
+        f"from {job.target} as tgt\n"
+        f"join (select distinct {keys} from {_compared(job)}) as evt on {job.same_key('evt', 'tgt')}\n"
+        f"where tgt.{job.end_at} is null",
+    )
+    return Step(
+        "find the versions of the keys",
+        job.engine.create_working(job.working(names.STORED), query),
+        (check.NEW,),
+    )

@@ -47,9 +47,9 @@ def batches_after_one(database: Path, folder: Path, *, family: str, scd_type: in
             apply(con, limits.SHAPES[APPLY[scd_type]][1])
         elif family == "product":
             for events in (base, first):
-                con.execute(f"create table feed as from {events}")
-                product.product_statements(con, scd_type=scd_type)
-                con.execute("drop table feed")
+                con.execute(f"create view feed as from {events}")
+                product.apply(product.prepare(con, scd_type=scd_type))
+                con.execute("drop view feed")
         elif family == "incremental":
             con.execute(
                 f"create table target as select id, {VALUES}, seq, op = 'D' as is_deleted"
@@ -67,7 +67,7 @@ def whole_feed(database: Path, folder: Path, *, family: str, scd_type: int, more
     with connect(database) as con:
         con.execute(f"create table feed as from read_parquet('{folder}/feed.parquet')")
         if family == "product":
-            product.product_statements(con, scd_type=scd_type)
+            product.apply(product.prepare(con, scd_type=scd_type))
         else:
             for step in limits.BUILD[scd_type]:
                 con.execute(step.sql)

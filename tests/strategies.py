@@ -226,3 +226,30 @@ def streams(
     shape = draw(shapes(scd_type, cast("Ties", ties)))
     events = draw(events_of(shape, with_truncates=with_truncates, with_ties=with_ties, max_events=max_events))
     return Stream(shape, draw(arrivals_of(events, with_repeats=with_repeats, max_runs=max_runs)))
+
+
+@st.composite
+def crowded_streams(
+    draw: st.DrawFn,
+    scd_type: Literal[1, 2] | None = None,
+    *,
+    with_truncates: bool = False,
+    with_ties: bool = False,
+    max_runs: int = 5,
+) -> Stream:
+    """Streams of one or two keys with events at most sequences, so that late ones fall between others, or tie."""
+    ties = draw(st.sampled_from(["fail", "warn", "allow"])) if with_ties else "fail"
+    shape = draw(shapes(scd_type, cast("Ties", ties)).filter(lambda shape: shape.sequence == ("seq",)))
+    keys = draw(st.lists(st.sampled_from(_KEYS[shape.keys]), min_size=1, max_size=2, unique=True))
+    places = st.tuples(
+        st.sampled_from(keys), st.sampled_from(_SEQUENCES[shape.sequence][: 4 if with_ties else 8])
+    )
+    kinds = st.sampled_from(["upsert", "upsert", "upsert", "delete"])
+    values = st.fixed_dictionaries({name: st.sampled_from(_VALUES[name]) for name in shape.values})
+    events = [
+        shape.event(draw(kinds), place, draw(values))
+        for place in draw(st.lists(places, min_size=5, max_size=12, unique=not with_ties))
+    ]
+    if with_truncates and shape.scd_type == 1:
+        events += [shape.truncate(sequence) for sequence in draw(st.lists(st.integers(1, 8), max_size=1))]
+    return Stream(shape, draw(arrivals_of(events, max_runs=max_runs)))

@@ -8,6 +8,7 @@
     identifier=target.identifier,
     target=target | string,
     sql=compiled_code,
-    beside=target.incorporate
+    beside=target.incorporate,
+    replace_where_overrides=var('replace_where_overrides', {})
   )) }}
 {% endmacro %}

@@ -16,6 +16,7 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.execute import Outcome, Send, Sent, execute
 from dbt_auto_cdc.materializations import auto_cdc, auto_cdc_snapshot
+from dbt_auto_cdc.materializations import replace as replace_rows
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.plan import Plan
@@ -25,7 +26,12 @@ from dbt_auto_cdc.sql import without_semicolon
 from dbt_auto_cdc.state import Relations
 
 MATERIALIZATIONS = frozenset(SPECS)
-_PLANS = {"auto_cdc": auto_cdc.plan, "auto_cdc_snapshot": auto_cdc_snapshot.plan}
+_PLANS = {
+    "auto_cdc": auto_cdc.plan,
+    "auto_cdc_snapshot": auto_cdc_snapshot.plan,
+    "replace_using": replace_rows.plan_using,
+    "replace_where": replace_rows.plan_where,
+}
 
 _IS_INCREMENTAL = re.compile(r"\bis_incremental\s*\(")
 _JINJA_COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
@@ -77,12 +83,14 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     sql: str,
     beside: Callable[..., object],
     known: frozenset[str] = frozenset(),
+    replace_where_overrides: Mapping[str, str] | None = None,
 ) -> Model:
     """Return a model with parsed options and the names of its relations.
 
     `config` is dbt's whole configuration of the model, `written` what the user set of it (dbt fills in the rest);
     `beside(path={"identifier": ...})` gives a relation in the target's schema; `known` are the option names that
-    dbt and the adapter declare. Raises `AutoCdcError` for every problem of the configuration at once.
+    dbt and the adapter declare; `replace_where_overrides` gives models another predicate for this run. Raises
+    `AutoCdcError` for every problem of the configuration at once.
     """
     engine = engine_for(adapter_type)
     if engine is None:
@@ -96,6 +104,8 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
         for key, value in config.items()
         if key in written or (key in known_options and key not in DBT_OPTIONS)
     }
+    if name in (replace_where_overrides or {}):
+        options["replace_where"] = (replace_where_overrides or {})[name]
     spec, problems = parse(options, config.get("meta"), known=known, materialized=materialized)
     if spec is None:
         raise AutoCdcError(name, problems)

@@ -131,7 +131,7 @@ class _Options:
         if len(spec.sequence_by) in {1, len(parts)}:
             expressions[spec.ORDER] = sequence_expression(spec, parts, self.engine)
         for option in CONDITIONS:
-            condition = getattr(spec, option)
+            condition = getattr(spec, option, None)
             if condition is not None and not quoted_text(condition, self.feed):
                 expressions[option] = condition_expression(condition, self.feed, self.engine)
         return expressions

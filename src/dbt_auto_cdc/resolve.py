@@ -12,7 +12,19 @@ from datetime import timedelta
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
-from dbt_auto_cdc.spec import CONDITIONS, SCD2, AutoCdc, SnapshotEvents, Spec, unknown_name, unquoted
+from dbt_auto_cdc.spec import (
+    CONDITIONS,
+    SCD2,
+    AutoCdc,
+    KeyedRows,
+    ReplaceUsing,
+    ReplaceWhere,
+    RowsInRange,
+    SnapshotEvents,
+    Spec,
+    unknown_name,
+    unquoted,
+)
 from dbt_auto_cdc.sql import code_of
 from dbt_auto_cdc.state import Column, State
 
@@ -89,6 +101,11 @@ def as_events(spec: Spec, feed: tuple[Column, ...], last_version: str = "") -> A
     """
     if isinstance(spec, AutoCdc):
         return spec
+    shared = {item.name: getattr(spec, item.name) for item in fields(AutoCdc) if hasattr(spec, item.name)}
+    if isinstance(spec, ReplaceUsing):
+        return KeyedRows(**{**shared, "keys": spec.replace_using, "sequence_by": (spec.sequence_by,)})
+    if isinstance(spec, ReplaceWhere):
+        return RowsInRange(**shared, keys=(), sequence_by=("0",), replace_where=spec.replace_where)
     column = Columns(feed).find(spec.snapshot_version)
     version = spec.snapshot_version
     if column is None and version.strip().lower() == "auto":
@@ -97,7 +114,6 @@ def as_events(spec: Spec, feed: tuple[Column, ...], last_version: str = "") -> A
     left_out = spec.except_column_list
     if column is not None and spec.column_list is None:
         left_out = tuple(dict.fromkeys((*(left_out or ()), column.name)))
-    shared = {item.name: getattr(spec, item.name) for item in fields(AutoCdc) if hasattr(spec, item.name)}
     return SnapshotEvents(**{**shared, "sequence_by": (version,), "except_column_list": left_out})
 
 
@@ -301,7 +317,7 @@ class _Resolver:
         for name in self.spec.keys:
             column = self.feed.find(name)
             if column is None:
-                self.problems.append(unknown_name("keys", name, self.feed.names))
+                self.problems.append(unknown_name(self.spec.KEYS, name, self.feed.names))
                 continue
             found = [candidate for candidate in output if candidate.source == column.name]
             if not found:
@@ -399,7 +415,7 @@ class _Resolver:
 
     def _check_conditions(self) -> None:
         for option in CONDITIONS:
-            condition = getattr(self.spec, option)
+            condition = getattr(self.spec, option, None)
             for text in quoted_text(condition, self.state.feed) if condition else ():
                 self.problems.append(
                     f'{option} has "{text}" in double quotes, which names a column and there is none; for text'
@@ -417,8 +433,8 @@ class _Resolver:
         facts["stored_as_scd_type"] = (recorded.scd_type, spec.stored_as_scd_type)
         if len(keys) == len(spec.keys):
             by_name = sorted((column.name.lower(), column.type) for column in keys)
-            facts["keys"] = (listed(recorded.keys), listed(name for name, _ in by_name))
-            if facts["keys"][0] == facts["keys"][1]:
+            facts[spec.KEYS] = (listed(recorded.keys), listed(name for name, _ in by_name))
+            if facts[spec.KEYS][0] == facts[spec.KEYS][1]:
                 types = listed(type_name for _, type_name in by_name)
                 facts["the type of the keys"] = (listed(recorded.key_types), types)
         if self.state.sequence_type:

@@ -268,10 +268,11 @@ class _Table:
 class AutoCdc(_Table, _Memory, _Columns, _Events, _Keyed):
     """One `auto_cdc` model as the user wrote it, parsed; names are not yet matched with columns.
 
-    `KIND` is the materialization, `ORDER` the option that orders the events.
+    `KIND` is the materialization, `KEYS` and `ORDER` the options that name the keys and order the events.
     """
 
     KIND: ClassVar[str] = "auto_cdc"
+    KEYS: ClassVar[str] = "keys"
     ORDER: ClassVar[str] = "sequence_by"
     REQUIRED: ClassVar[Mapping[str, str]] = {
         "keys": "list the columns that identify a row",
@@ -305,11 +306,75 @@ class SnapshotEvents(AutoCdc):
         return self.sequence_by[0]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReplaceUsing(_Table):
+    """One `replace_using` model as the user wrote it, parsed; names are not yet matched with columns."""
+
+    REQUIRED: ClassVar[Mapping[str, str]] = {
+        "replace_using": "list the columns whose rows are replaced together",
+        "sequence_by": "name the column that tells newer rows of a key from older ones",
+    }
+    stored_as_scd_type: ClassVar[str] = SCD1
+    scd2: ClassVar[bool] = False
+
+    replace_using: tuple[str, ...] = option(
+        _names("list the columns whose rows are replaced together"),
+        "list of columns",
+        "The columns whose rows are replaced together; a key may own many rows, and may be null.",
+    )
+    sequence_by: str = option(
+        _text,
+        "column",
+        "The column that tells newer rows of a key from older ones; it is stored in the target.",
+    )
+    equal_sequence: str = option(
+        _one_of("replace", "append"),
+        "`replace` or `append`",
+        "What rows at the stored sequence of their key do: take its rows' place, or be added to them.",
+        default="replace",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplaceWhere(_Table):
+    """One `replace_where` model as the user wrote it, parsed."""
+
+    REQUIRED: ClassVar[Mapping[str, str]] = {
+        "replace_where": "write the condition that tells which rows of the target the model computes anew"
+    }
+    stored_as_scd_type: ClassVar[str] = SCD1
+    scd2: ClassVar[bool] = False
+
+    replace_where: str = option(
+        _text,
+        "SQL condition",
+        "The rows of the target that are replaced by the model's rows for which it is true.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyedRows(AutoCdc):
+    """What a `replace_using` model is to the planner."""
+
+    KIND: ClassVar[str] = "replace_using"
+    KEYS: ClassVar[str] = "replace_using"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsInRange(AutoCdc):
+    """What a `replace_where` model is to the planner: rows without key or order."""
+
+    KIND: ClassVar[str] = "replace_where"
+    replace_where: str
+
+
 # The materializations and their options.
-Spec = AutoCdc | AutoCdcSnapshot
-SPECS: dict[str, type[AutoCdc | AutoCdcSnapshot]] = {
+Spec = AutoCdc | AutoCdcSnapshot | ReplaceUsing | ReplaceWhere
+SPECS: dict[str, type[AutoCdc | AutoCdcSnapshot | ReplaceUsing | ReplaceWhere]] = {
     "auto_cdc": AutoCdc,
     "auto_cdc_snapshot": AutoCdcSnapshot,
+    "replace_using": ReplaceUsing,
+    "replace_where": ReplaceWhere,
 }
 
 
@@ -321,15 +386,16 @@ def options_of(materialized: str) -> dict[str, Any]:
 OPTIONS = options_of("auto_cdc")
 
 # Options that hold a SQL condition.
-CONDITIONS = ("apply_as_deletes", "apply_as_truncates")
+CONDITIONS = ("apply_as_deletes", "apply_as_truncates", "replace_where")
 
 # Options that dbt has too, and fills in where the user wrote nothing.
 DBT_OPTIONS = frozenset({"on_schema_change", "full_refresh", "unique_key"})
 
 # Words that other tools have for the same thing.
 _OTHER_WORDS = {
-    "unique_key": ("keys",),
-    "primary_key": ("keys",),
+    "unique_key": ("keys", "replace_using"),
+    "primary_key": ("keys", "replace_using"),
+    "keys": ("replace_using",),
     "updated_at": ("sequence_by", "snapshot_version"),
     "sequence_by": ("snapshot_version",),
     "snapshot_version": ("sequence_by",),

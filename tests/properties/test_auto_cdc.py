@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.strategies import Stream, streams
+from tests.strategies import Stream, crowded_streams, streams
 from tests.watched import Watched, examples
 
 if TYPE_CHECKING:
@@ -53,28 +53,37 @@ def arrive_at_once(connection: duckdb.DuckDBPyConnection, stream: Stream) -> Non
 
 
 @settings(max_examples=examples(100, 3000))
-@given(stream=streams(1, with_truncates=True), rereads=st.booleans())
+@given(
+    stream=st.one_of(streams(1, with_truncates=True), crowded_streams(1, with_truncates=True)),
+    rereads=st.booleans(),
+)
 def test_type_1(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: bool) -> None:
     """Rows, figures and row ids after every run, truncates among the events; a replay writes nothing."""
     follow(connection, stream, rereads=rereads)
 
 
 @settings(max_examples=examples(100, 3000))
-@given(stream=streams(2), rereads=st.booleans())
+@given(stream=st.one_of(streams(2), crowded_streams(2)), rereads=st.booleans())
 def test_type_2(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: bool) -> None:
     """Rows, figures and row ids after every run, in every form of tracking; a replay writes nothing."""
     follow(connection, stream, rereads=rereads)
 
 
 @settings(max_examples=examples(50, 3000))
-@given(stream=streams(with_truncates=True, with_ties=True), rereads=st.booleans())
+@given(
+    stream=st.one_of(
+        streams(with_truncates=True, with_ties=True),
+        crowded_streams(with_truncates=True, with_ties=True, max_runs=3),
+    ),
+    rereads=st.booleans(),
+)
 def test_ties(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: bool) -> None:
     """Ties refuse the run and change nothing, or are settled without regard to their order."""
     follow(connection, stream, rereads=rereads)
 
 
 @settings(max_examples=examples(50, 3000))
-@given(stream=streams(with_truncates=True))
+@given(stream=crowded_streams(with_truncates=True))
 def test_the_companion_depends_on_the_set_of_events(
     connection: duckdb.DuckDBPyConnection, stream: Stream
 ) -> None:
@@ -84,7 +93,7 @@ def test_the_companion_depends_on_the_set_of_events(
 
 @settings(max_examples=examples(40, 2000))
 @given(
-    stream=streams(with_truncates=True).filter(lambda stream: stream.shape.sequence == ("seq",)),
+    stream=crowded_streams(with_truncates=True),
     retention=st.integers(0, 6),
 )
 def test_tombstone_retention(connection: duckdb.DuckDBPyConnection, stream: Stream, retention: int) -> None:

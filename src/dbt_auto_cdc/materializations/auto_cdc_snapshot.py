@@ -44,8 +44,12 @@ def plan(table: Table) -> Plan:
 def _scd1(job: Job, before: State, read: tuple[Step, ...]) -> tuple[tuple[Step, ...], list[str]]:
     working = [names.WINNERS, names.GONE]
     if job.builds:
-        return (*read, *tables.build(job, before, scd1.rows(job), [snapshot.last(job)])), working
-    written = (scd1.gone_rows(job, (check.NEW,)), *scd1.write(job), snapshot.remember(job))
+        return (*read, *tables.build(job, before, snapshot.rows(job), [snapshot.last(job)])), working
+    written = (
+        scd1.gone_rows(job, (check.NEW,)),
+        *scd1.write(job, snapshot.rows(job)),
+        snapshot.remember(job),
+    )
     return (*evolution.prepare(job), *read, *written, *tables.record(job)), working
 
 

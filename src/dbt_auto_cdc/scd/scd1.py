@@ -59,7 +59,7 @@ def events(job: Job) -> Step:
     Rows without key or sequence are kept, so that the check can refuse them.
     Out: the stage's columns, and the locator of the key's row in the companion, null where there is none.
     """
-    columns = comma(of("stg", _columns(job)))
+    columns = comma(of("stg", [*job.output, *changes.EVENT, *(() if job.builds else (names.HIDDEN,))]))
     source, live = f"from {job.working(names.STAGE)} as stg", [f"stg.{names.KIND} <> 'truncate'"]
     if job.truncates:
         source += f"\ncross join {_TRUNCATION}"
@@ -74,20 +74,25 @@ def events(job: Job) -> Step:
     return changes.events(job, query)
 
 
-def _columns(job: Job) -> list[str]:
-    return [*job.output, *changes.EVENT, *(() if job.builds else (names.HIDDEN,))]
+def _source(job: Job) -> tuple[str, str]:
+    """The table that holds the events, with the condition that tells them from its other rows."""
+    if job.keeps_events or job.builds:
+        return job.events, "true"
+    return job.working(names.STAGE), f"evt.{names.IS_NEW}"
 
 
 def winners(job: Job) -> Step:
-    """Keep each key's greatest event. Out: one row per touched key."""
+    """Find each key's greatest event, narrowly. Out: one row per touched key, without values."""
     keys = ", ".join(of("evt", job.keys))
     order = ", ".join([f"evt.{names.SEQUENCE} desc", *changes.by_precedence(job, "evt")])
-    query = Query().then(
-        "winners",
-        f"select\n    {comma(_columns(job))}\nfrom (\n"
-        f"    select evt.*, row_number() over (partition by {keys} order by {order}) as {names.PLACE}\n"
-        f"    from {job.events} as evt\n) as ranked\nwhere {names.PLACE} = 1",
-    )
+    table, is_event = _source(job)
+    columns = [*job.keys, *changes.EVENT, *(() if job.builds else (names.HIDDEN,))]
+    ranked = f"""
+select evt.{job.engine.locator} as {names.EVENT}, {", ".join(of("evt", columns))},
+    row_number() over (partition by {keys} order by {order}) as {names.PLACE}
+from {table} as evt where {is_event}"""
+    chosen = f"select {', '.join([names.EVENT, *columns])} from ranked where {names.PLACE} = 1"
+    query = Query().then("ranked", ranked).then("winners", chosen)
     return Step(
         "choose each key's greatest event", job.engine.create_working(job.working(names.WINNERS), query)
     )
@@ -120,10 +125,17 @@ def gone_rows(job: Job, only_if: tuple[str, ...] = ()) -> Step:
 
 
 def rows(job: Job) -> Query:
-    """Return the rows to be written to the target."""
-    return Query().then(
-        "rows",
-        f"select {', '.join(job.output)} from {job.working(names.WINNERS)} where {names.KIND} = 'upsert'",
+    """Return the rows to be written to the target: the winners' values, read now."""
+    table, _ = _source(job)
+    upserts = f"select {names.EVENT} from {job.working(names.WINNERS)} where {names.KIND} = 'upsert'"
+    return (
+        Query()
+        .then("upserts", upserts)
+        .then(
+            "rows",
+            f"select {', '.join(of('evt', job.output))}\nfrom {table} as evt\n"
+            f"join upserts on upserts.{names.EVENT} = evt.{job.engine.locator}",
+        )
     )
 
 
@@ -156,16 +168,16 @@ def apply(job: Job) -> tuple[Step, ...]:
     columns = [*job.keys, *changes.EVENT]
     return (
         *(_truncate(job) if job.truncates else ()),
-        *write(job),
+        *write(job, rows(job)),
         Step("forget the keys' old sequences", engine.delete_located(companion, known), new),
         Step("remember the keys' sequences", engine.insert(companion, columns, remembered(job)), new),
     )
 
 
-def write(job: Job) -> tuple[Step, ...]:
+def write(job: Job, written: Query) -> tuple[Step, ...]:
     """Write whole rows by DELETE and INSERT; nothing else is touched."""
     gone = Query().then("gone", f"select {names.LOCATOR} from {_gone(job)}")
-    insert = job.engine.insert(job.target, job.output, rows(job))
+    insert = job.engine.insert(job.target, job.output, written)
     return (
         Step(
             "delete the rows of the touched keys", job.engine.delete_located(job.target, gone), (check.NEW,)

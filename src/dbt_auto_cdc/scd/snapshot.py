@@ -85,7 +85,9 @@ def measured(job: Job, limits: Limits) -> Step:
     repeated = (
         f"select {place}, count(*) as {names.COPIES} from {_fresh(job)} group by {place} having count(*) > 1"
     )
-    example = f"{job.key_text('repeated')} || ' in version ' || {job.engine.as_text(f'repeated.{names.SEQUENCE}')}"
+    example = (
+        f"{job.key_text('repeated')} || ' in version ' || {job.engine.as_text(f'repeated.{names.SEQUENCE}')}"
+    )
     query = (
         Query()
         .then("counted", f"select count(*) as {check.READ}, {late} as {SKIPPED} from {staged}")
@@ -330,6 +332,12 @@ def last(job: Job, versions_known: str = "") -> Query:
         columns += [f"{job.engine.null(types[name])} as {name}" for name in job.quoted(job.layout.untracked)]
     source = f"(\n{versions_known}\n) as known" if versions_known else _versions(job)
     return Query().then("last", f"select {', '.join(columns)}\nfrom {source}")
+
+
+def rows(job: Job) -> Query:
+    """Return the rows to be written to an SCD type 1 target."""
+    columns = ", ".join(job.output)
+    return Query().then("rows", f"select {columns} from {_compared(job)} where {names.KIND} = 'upsert'")
 
 
 def open_versions(job: Job) -> Step:

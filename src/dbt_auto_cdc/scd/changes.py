@@ -24,13 +24,15 @@ class Known:
     """How a mode tells known events while staging, where one narrow join does it.
 
     `join` follows the evaluated feed, called src; `is_new` says whether an event has to be applied and `is_late`
-    whether it lies below its key's greatest sequence, `locator` where that is remembered.
+    whether it lies below its key's greatest sequence, `locator` where that is remembered. `is_common` says that
+    known rows are to be expected, so that it pays to stage them without their values.
     """
 
     join: str
     is_new: str
     is_late: str
     locator: str
+    is_common: bool = True
 
 
 def stage(job: Job, known: Known | None = None) -> Step:
@@ -52,7 +54,9 @@ def stage(job: Job, known: Known | None = None) -> Step:
             f"{known.locator} as {names.HIDDEN}",
         ]
         kept = [
-            name if name in job.keys else f"case when {names.IS_NEW} then {name} end as {name}"
+            f"case when {names.IS_NEW} then {name} end as {name}"
+            if known.is_common and name not in job.keys
+            else name
             for name in (*job.output, names.HIDDEN)
         ]
         query = query.then(

@@ -30,7 +30,7 @@ class Limits:
 
 
 def stage(job: Job) -> Step:
-    """Evaluate the user's SQL; rows of a version that is not above the last one keep nothing but their keys."""
+    """Evaluate the user's SQL; rows of a version that is not above the last one are marked."""
     if job.builds:
         return changes.stage(job)
     version = f"src.{names.SEQUENCE}"
@@ -43,6 +43,7 @@ def stage(job: Job) -> Step:
         is_new=f"not {is_late}",
         is_late=is_late,
         locator=job.engine.null(job.engine.locator_type),
+        is_common=False,
     )
     return changes.stage(job, known)
 
@@ -187,84 +188,85 @@ def _compared(job: Job) -> str:
 
 
 def _events(job: Job, *, several: bool, only_if: tuple[str, ...]) -> Step:
-    query = Query().then("present", _present(job))
-    if job.builds and not several:
-        columns = comma([*of("now", [*job.output, names.SEQUENCE]), f"'upsert' as {names.KIND}"])
-        query = query.then("events", f"select\n    {columns}\nfrom present as now")
-    else:
-        query = query.then("past", _past(job, several=several)).then("differing", _differing(job))
-        query = query.then("events", _as_events(job))
     return Step(
         "compare the snapshots" if several else "compare the snapshot with the target",
-        job.engine.create_working(_compared(job), query),
+        job.engine.create_working(_compared(job), _among_all(job) if several else _with_target(job)),
         () if job.builds else only_if,
     )
 
 
-def _present(job: Job) -> str:
-    """The rows of the snapshots that are compared, with their version's place."""
-    latest = (
-        ""
-        if job.spec.scd2
-        else f"\nwhere ver.{names.PLACE} = (select max({names.PLACE}) from {_versions(job)})"
+def _with_target(job: Job) -> Query:
+    """Compare the one snapshot that counts, the last, with the target's open rows."""
+    latest = f"(select max({names.SEQUENCE}) from {_versions(job)})"
+    now = (
+        f"select {', '.join(of('stg', job.output))}\nfrom {_fresh(job)} where stg.{names.SEQUENCE} = {latest}"
     )
-    return (
-        f"select {', '.join([*of('stg', [*job.output, names.SEQUENCE]), f'ver.{names.PLACE}'])}\n"
-        f"from {_fresh(job)}\njoin {_versions(job)} as ver on ver.{names.SEQUENCE} = stg.{names.SEQUENCE}{latest}"
-    )
+    query = Query().then("present", now)
+    if job.builds:
+        found = f"select now.*, 'upsert' as {names.KIND} from present as now"
+        return query.then("differing", found).then("events", _at(job, latest))
+    query = query.then("past", _open_rows(job)).then("differing", _differing(job, placed=False))
+    return query.then("events", _at(job, latest))
 
 
-def _past(job: Job, *, several: bool) -> str:
-    """What each of them is compared with: the rows of the snapshot before, each with the place of the next."""
-    columns = ", ".join(of("tgt", job.output))
-    last = "1" if job.spec.scd2 else f"(select max({names.PLACE}) from {_versions(job)})"
+def _at(job: Job, version: str) -> str:
+    columns = comma([*of("evt", job.output), f"{version} as {names.SEQUENCE}", f"evt.{names.KIND}"])
+    return f"select\n    {columns}\nfrom differing as evt"
+
+
+def _open_rows(job: Job) -> str:
     is_open = f" where tgt.{job.end_at} is null" if job.spec.scd2 else ""
-    parts = (
-        [] if job.builds else [f"select {columns}, {last} as {names.PLACE} from {job.target} as tgt{is_open}"]
+    return f"select {', '.join(of('tgt', job.output))} from {job.target} as tgt{is_open}"
+
+
+def _among_all(job: Job) -> Query:
+    """Compare each snapshot with the one before it, and the first with the target's open rows."""
+    place, columns = f"ver.{names.PLACE}", ", ".join(of("now", job.output))
+    now = (
+        f"select {', '.join([*of('stg', job.output), place])}\nfrom {_fresh(job)}\n"
+        f"join {_versions(job)} as ver on ver.{names.SEQUENCE} = stg.{names.SEQUENCE}"
     )
-    if several:
-        places = f"(select max({names.PLACE}) from {_versions(job)})"
-        parts.append(
-            f"select {', '.join(of('now', job.output))}, now.{names.PLACE} + 1 as {names.PLACE} from present as now"
-            f" where now.{names.PLACE} < {places}"
-        )
-    return "\nunion all\n".join(parts)
+    before = (
+        f"select {columns}, now.{names.PLACE} + 1 as {names.PLACE} from present as now"
+        f" where now.{names.PLACE} < (select max({names.PLACE}) from {_versions(job)})"
+    )
+    if not job.builds:
+        before += f"\nunion all\nselect past.*, 1 as {names.PLACE} from (\n{_open_rows(job)}\n) as past"
+    versions_of = f"{_versions(job)} as ver on ver.{names.PLACE} = evt.{names.PLACE}"
+    query = Query().then("present", now).then("past", before).then("differing", _differing(job, placed=True))
+    return query.then("events", f"{_at(job, f'ver.{names.SEQUENCE}')}\njoin {versions_of}")
 
 
 def _versions(job: Job) -> str:
     return job.working(names.VERSIONS)
 
 
-def _differing(job: Job) -> str:
-    """Pairs of a key's rows in neighbouring snapshots that are not alike; one side is null where the key is missing."""
-    key = job.keys[0]
+def _differing(job: Job, *, placed: bool) -> str:
+    """Pairs of a key's rows, now and past, that are not alike; one side is null where the key is missing.
+
+    With `placed` there are several snapshots, and a pair has one place.
+    """
+    key, engine = job.keys[0], job.engine
     values = [
-        (name, column)
-        for name, column in zip(job.output, job.layout.output, strict=True)
-        if name not in job.keys
+        (name, c.type) for name, c in zip(job.output, job.layout.output, strict=True) if name not in job.keys
     ]
     unlike = [
-        job.engine.differs(
-            job.engine.comparable(f"now.{n}", c.type), job.engine.comparable(f"past.{n}", c.type)
-        )
-        for n, c in values
+        engine.differs(engine.comparable(f"now.{name}", kind), engine.comparable(f"past.{name}", kind))
+        for name, kind in values
     ]
-    keys = [f"coalesce(now.{name}, past.{name}) as {name}" for name in job.keys]
-    columns = [*keys, *(f"now.{name}" for name, _ in values)]
+    columns = [f"coalesce(now.{name}, past.{name}) as {name}" for name in job.keys]
+    columns += [f"now.{name}" for name, _ in values]
+    on = job.same_key("past", "now")
+    if placed:
+        columns.append(f"coalesce(now.{names.PLACE}, past.{names.PLACE}) as {names.PLACE}")
+        on += f" and past.{names.PLACE} = now.{names.PLACE}"
+    columns.append(f"case when now.{key} is null then 'delete' else 'upsert' end as {names.KIND}")
     return f"""
 select
-    {comma(columns)},
-    coalesce(now.{names.PLACE}, past.{names.PLACE}) as {names.PLACE},
-    case when now.{key} is null then 'delete' else 'upsert' end as {names.KIND}
+    {comma(columns)}
 from present as now
-full join past on {job.same_key("past", "now")} and past.{names.PLACE} = now.{names.PLACE}
+full join past on {on}
 where {any_of([f"now.{key} is null", f"past.{key} is null", *unlike])}"""
-
-
-def _as_events(job: Job) -> str:
-    columns = comma([*of("evt", job.output), f"ver.{names.SEQUENCE}", f"evt.{names.KIND}"])
-    versions_of = f"{_versions(job)} as ver on ver.{names.PLACE} = evt.{names.PLACE}"
-    return f"select\n    {columns}\nfrom differing as evt\njoin {versions_of}"
 
 
 def judged(job: Job, limits: Limits) -> Step:

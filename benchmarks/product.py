@@ -21,6 +21,7 @@ from tests.direct import Direct
 
 if TYPE_CHECKING:
     import duckdb
+
     from dbt_auto_cdc.plan import Plan
 
 MODEL_SQL = "select * from main.feed"

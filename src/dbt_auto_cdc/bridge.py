@@ -14,7 +14,7 @@ from dbt_auto_cdc import names, operations
 from dbt_auto_cdc.engines import engine_for, supported
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
-from dbt_auto_cdc.execute import Outcome, Send, Sent, execute
+from dbt_auto_cdc.execute import Outcome, Send, Sent, Tell, execute
 from dbt_auto_cdc.materializations import auto_cdc, auto_cdc_snapshot
 from dbt_auto_cdc.materializations import replace as replace_rows
 from dbt_auto_cdc.materializations.tables import Table
@@ -164,9 +164,9 @@ def refuse_swap(*, model: Model, plan: Plan) -> None:
         raise AutoCdcError(model.name, [problem])
 
 
-def run_plan(*, plan: Plan, send: Send) -> Outcome:
-    """Send the plan's statements through `send` and return the figures and warnings."""
-    return execute(plan, send)
+def run_plan(*, plan: Plan, send: Send, tell: Tell | None = None) -> Outcome:
+    """Send the plan's statements through `send` and return the figures and warnings; `tell` shows progress."""
+    return execute(plan, send, tell)
 
 
 def sent(result: Mapping[str, Any]) -> Sent:

@@ -22,6 +22,10 @@ class Sent:
 
 
 Send = Callable[[str, str], Sent]
+Tell = Callable[[str], object]
+
+# From how many seconds on a person wants to see where a run stands.
+_LONG = 10.0
 
 # The figures of dbt's result line, in its order, with their words there.
 FIGURES = {
@@ -55,13 +59,20 @@ class Outcome:
         return "AUTO CDC " + ", ".join(f"{count} {FIGURES[name]}" for name, count in shown.items())
 
 
-def execute(plan: Plan, send: Send) -> Outcome:
-    """Send the plan's statements in order; raises `AutoCdcError` as soon as a rule is broken."""
+def execute(plan: Plan, send: Send, tell: Tell | None = None) -> Outcome:
+    """Send the plan's statements in order; raises `AutoCdcError` as soon as a rule is broken.
+
+    `tell` shows a line to a person: where a run that takes long stands.
+    """
     outcome = Outcome(warnings=list(plan.warnings))
-    for step in plan.steps:
+    begun = time.perf_counter()
+    for number, step in enumerate(plan.steps, start=1):
         if step.only_if and not any(outcome.measures.get(name) for name in step.only_if):
             continue
         started = time.perf_counter()
+        if tell and started - begun > _LONG:
+            place = f"step {number} of {len(plan.steps)}, after {started - begun:.0f} s"
+            tell(f"auto_cdc: model {plan.model}: {place}: {step.title}")
         sent = send(step.name, step.text)
         outcome.seconds[step.name] = time.perf_counter() - started
         if step.measures:

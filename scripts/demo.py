@@ -1,7 +1,8 @@
 """Runs the worked examples batch by batch, prints what arrived and the tables that came of it, and checks them.
 
-`make demo` calls it. One feed, whose events come out of order, keeps four tables; what they have to hold in the end
-are the seeds called `<table>__expected`. The exit code is 1 unless all four are as documented.
+`make demo` calls it. One feed, whose events come out of order, keeps four tables, which are drawn after each batch; the
+other materializations are shown as they end. What the tables have to hold in the end are the seeds called
+`<table>__expected`. The exit code is 1 unless all are as documented.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "target" / "demo"
 KEY, SEQUENCE, START, END = "userId", "sequenceNum", "__START_AT", "__END_AT"
-NUMBERS = frozenset({SEQUENCE, START, END})
+NUMBERS = frozenset({SEQUENCE, START, END, "seq", "total_amount", "booking_update_id", "orders", "amount"})
 
 TABLES = {
     "users_scd1": "the latest row of each user",
@@ -29,6 +31,24 @@ TABLES = {
     "users_scd2": "the history of each user",
     "users_scd2_track_except_city": "the same, a new city opens no version",
 }
+# The tables that are shown once, as they end.
+ENDINGS = {
+    "Whole dumps instead of changes: auto_cdc_snapshot": {
+        "users_periodic_scd1": "the latest of dumps 0, 1",
+        "users_periodic_scd2": "the history of both",
+        "users_versioned_scd2": "the history of files 1 and 2; file 0 comes last, too late",
+    },
+    "Rows that are replaced together: replace_using": {
+        "regions": "the latest delivery of each",
+        "payments": "each one's latest state",
+        "bookings": "by number",
+        "bookings_by_property": "by property and number",
+    },
+    "A window of seven days that is computed anew: replace_where": {
+        "daily_sales": "a late order for 4 March counts, one for 2 March comes too late",
+    },
+}
+EVERY = [*TABLES, *(name for tables in ENDINGS.values() for name in tables)]
 
 Row = tuple[str, ...]
 
@@ -47,9 +67,13 @@ class Table:
         """Tell rows apart: by key and, in a history, by start."""
         return tuple(value for name, value in self.named(row).items() if name in {KEY, START})
 
+    def in_order(self) -> Table:
+        return Table(self.columns, tuple(sorted(self.rows, key=lambda row: (self.identity(row), row))))
+
 
 def read_seed(name: str) -> Table:
-    with (ROOT / "seeds" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+    (path,) = (ROOT / "seeds").rglob(f"{name}.csv")
+    with path.open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     return Table(tuple(header), tuple(map(tuple, rows)))
 
@@ -64,7 +88,13 @@ class Dbt:
         os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
         from dbt.cli.main import dbtRunner
 
-        self._runner = dbtRunner()
+        self.warnings: list[str] = []
+        self._runner = dbtRunner(callbacks=[self._listen])
+
+    def _listen(self, event: Any) -> None:
+        """Keep what a model of ours is warned about."""
+        if event.info.level == "warn" and "auto_cdc: model " in event.info.msg:
+            self.warnings.append(event.info.msg.strip())
 
     def run(self, *command: str) -> list[Any]:
         """Run a command and return its nodes' results. What dbt cannot do ends the demo."""
@@ -84,7 +114,7 @@ class Dbt:
         return results
 
     def tables(self, wanted: Mapping[str, Table]) -> dict[str, Table]:
-        """Return the rows of all tables, fetched by one query, in order of key and start."""
+        """Return the rows of some tables, fetched by one query."""
         width = max(len(table.columns) for table in wanted.values())
         selects = []
         for name, table in wanted.items():
@@ -96,10 +126,7 @@ class Dbt:
         for name, *values in shown[0].agate_table.rows:
             kept = values[: len(wanted[name].columns)]
             rows[name].append(tuple("" if value is None else str(value) for value in kept))
-        return {
-            name: Table(table.columns, tuple(sorted(rows[name], key=table.identity)))
-            for name, table in wanted.items()
-        }
+        return {name: Table(table.columns, tuple(rows[name])).in_order() for name, table in wanted.items()}
 
 
 class Screen:
@@ -122,9 +149,9 @@ class Screen:
 
     def pair(self, left: Sequence[str], right: Sequence[str]) -> None:
         """Print two blocks of lines side by side, or one below the other where the terminal is too narrow."""
-        width, other_width = (max(map(visible, block)) for block in (left, right))
+        width, other_width = (max(map(visible, block), default=0) for block in (left, right))
         if width + 4 + other_width > self.width:
-            print("\n".join([*left, "", *right]))
+            print("\n".join([*left, "", *right] if right else left))
         else:
             for one, other in zip_longest(left, right, fillvalue=""):
                 print(f"{one}{' ' * (width + 4 - visible(one))}{other}".rstrip())
@@ -145,6 +172,22 @@ def aligned(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
         yield "  ".join(v.rjust(w) if name in NUMBERS else v.ljust(w) for name, v, w in cells)
 
 
+@dataclass(frozen=True)
+class Run:
+    """What dbt said of the models in one run."""
+
+    figures: Mapping[str, str]
+    warnings: Sequence[str]
+
+    def said(self, name: str) -> str:
+        return self.figures[name].removeprefix("AUTO CDC ")
+
+    def warned(self, name: str) -> list[str]:
+        """Return the warnings about a model in lines of a table's width."""
+        texts = [text.split(f"model {name}: ")[1] for text in self.warnings if f"model {name}: " in text]
+        return [line for text in texts for line in textwrap.wrap(text, 60)]
+
+
 class Report:
     """What arrived, what became of it, and the verdict. Not here: dbt."""
 
@@ -160,7 +203,8 @@ class Report:
                 "One feed of changes, four tables kept by auto_cdc, one dbt run a batch.", "bold"
             )
         )
-        print("Marked is what a run did to each table: + new, ~ changed, - gone.\n")
+        print("Marked is what a run did to each table: + new, ~ changed, - gone.")
+        print("What the other materializations made of their sources stands at the end.\n")
 
     def batch(self, arrival: int) -> None:
         """Print the events of a batch, each marked late that is below what its user had."""
@@ -195,7 +239,25 @@ class Report:
             ]
             for name, what in TABLES.items()
         ]
-        for left, right in zip(blocks[::2], blocks[1::2], strict=True):
+        self._in_pairs(blocks)
+
+    def endings(self, found: Mapping[str, Table], runs: Sequence[Run]) -> None:
+        """Print the other tables as they are in the end, each with what dbt said of every run."""
+        for title, tables in ENDINGS.items():
+            self.screen.line(title)
+            blocks = []
+            for name, what in tables.items():
+                header, *lines = aligned(found[name].columns, found[name].rows)
+                block = [self.screen.styled(name, "bold") + self.screen.styled(f"  {what}", "dim")]
+                block += [self.screen.styled(f"  {header}", "dim"), *(f"  {line}" for line in lines)]
+                for number, run in enumerate(runs, start=1):
+                    block.append(self.screen.styled(f"  run {number}: {run.said(name)}", "dim"))
+                    block += [self.screen.styled(f"    {line}", "yellow") for line in run.warned(name)]
+                blocks.append(block)
+            self._in_pairs(blocks)
+
+    def _in_pairs(self, blocks: Sequence[Sequence[str]]) -> None:
+        for left, right in zip_longest(blocks[::2], blocks[1::2], fillvalue=[]):
             self.screen.pair(left, right)
 
     def _rows(self, before: Table, after: Table) -> Iterator[str]:
@@ -259,18 +321,24 @@ class Report:
 
 def main() -> int:
     started = time.monotonic()
-    wanted = {name: read_seed(f"{name}__expected") for name in TABLES}
+    wanted = {name: read_seed(f"{name}__expected") for name in EVERY}
+    drawn = {name: wanted[name] for name in TABLES}
     report = Report(Screen(), read_seed("users_feed"), wanted)
     report.opening()
     dbt = Dbt()
     dbt.run("seed")
-    found = {name: Table(table.columns) for name, table in wanted.items()}
+    found = {name: Table(table.columns) for name, table in drawn.items()}
+    runs: list[Run] = []
     for arrival in report.arrivals:
         os.environ["AUTO_CDC_ARRIVAL"] = str(arrival)
+        dbt.warnings = []
         figures = {node.node.name: str(node.message) for node in dbt.run("run")}
-        before, found = found, dbt.tables(wanted)
+        runs.append(Run(figures, dbt.warnings))
+        before, found = found, dbt.tables(drawn)
         report.batch(arrival)
         report.tables(before, found, figures)
+    found = dbt.tables(wanted)
+    report.endings(found, runs)
     return report.verdict(found, dbt.run("test"), time.monotonic() - started)
 
 

@@ -1,47 +1,106 @@
-"""Writes the table of options, made from the specification, into the pages that show it.
+"""Writes the tables of options, made from the specification, into the pages that show them.
 
-`make reference` calls it after a change of src/dbt_auto_cdc/spec.py; tests/unit/test_readme.py fails until then.
+`make reference` calls it after a change of src/dbt_auto_cdc/spec.py; tests/unit/test_readme.py fails until then. A page
+shows the options of a materialization where it has `<!-- options of NAME: made by make reference -->`; `the others`
+stands for what the other materializations have beside those of `auto_cdc`.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import MISSING
 from pathlib import Path
+from typing import Any
 
-from dbt_auto_cdc.spec import OPTIONS
+from dbt_auto_cdc.spec import DBT_OPTIONS, SPECS, options_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "configuration.md")
-START, END = "<!-- options: made by make reference -->", "<!-- end of options -->"
+FIRST, OTHERS = "auto_cdc", "the others"
+PLACE = re.compile(
+    r"(?P<start><!-- options of (?P<of>[\w ]+): made by make reference -->)\n.*?(?P<end><!-- end of options -->)",
+    re.DOTALL,
+)
 
 
-def table() -> str:
-    """Return all options as a Markdown table, those that a model must have first."""
+def table(materialized: str) -> str:
+    """Return all options of a materialization as a Markdown table."""
     lines = ["| option | value | meaning |", "|---|---|---|"]
-    for name, option in OPTIONS.items():
-        facts = [option.metadata["doc"]]
-        if option.default is MISSING:
-            facts.append("Required.")
-        elif option.default is not None:
-            facts.append(f"Default: `{option.default}`.")
-        lines.append(f"| `{name}` | {option.metadata['values']} | {' '.join(facts)} |")
+    for name, option in in_order(options_of(materialized)).items():
+        lines.append(f"| `{name}` | {option.metadata['values']} | {meaning(option)} |")
     return "\n".join(lines)
 
 
-def with_table(page: str) -> str:
-    """Return a page's text with the table between its markers."""
-    between = re.compile(f"{re.escape(START)}.*{re.escape(END)}", re.DOTALL)
-    if len(between.findall(page)) != 1:
-        raise SystemExit(f"the page has no place for the options, or several: {START} ... {END}")
-    return between.sub(lambda _: f"{START}\n{table()}\n{END}", page)
+def in_order(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options in another order: those that a model must have first, those that dbt has too last."""
+    names = sorted(options, key=lambda name: (options[name].default is not MISSING, name in DBT_OPTIONS))
+    return {name: options[name] for name in names}
+
+
+def others() -> str:
+    """Return the options of the other materializations that mean something else in `auto_cdc`, or nothing there."""
+    lines = ["| materialization | option | value | meaning |", "|---|---|---|---|"]
+    shared: dict[str, list[str]] = {}
+    for materialized in SPECS:
+        if materialized != FIRST:
+            own = own_options(materialized)
+            lines += [
+                f"| `{materialized}` | `{name}` | {option.metadata['values']} | {meaning(option)} |"
+                for name, option in own.items()
+            ]
+            rest = listed([name for name in options_of(materialized) if name not in own])
+            shared.setdefault(rest, []).append(materialized)
+    lines.append("")
+    lines += [f"* {listed(names)} also: {options}." for options, names in shared.items()]
+    return "\n".join(lines)
+
+
+def own_options(materialized: str) -> dict[str, Any]:
+    """Return the options that are not those of `auto_cdc`."""
+    known = {name: option.metadata["doc"] for name, option in options_of(FIRST).items()}
+    return {
+        name: option
+        for name, option in options_of(materialized).items()
+        if known.get(name) != option.metadata["doc"]
+    }
+
+
+def meaning(option: Any) -> str:
+    """Return an option's sentence, and what it is when nobody sets it."""
+    if option.default is MISSING:
+        return f"{option.metadata['doc']} Required."
+    if option.default is None:
+        return str(option.metadata["doc"])
+    default = str(option.default).lower() if isinstance(option.default, bool) else option.default
+    return f"{option.metadata['doc']} Default: `{default}`."
+
+
+def listed(names: list[str]) -> str:
+    *most, last = (f"`{name}`" for name in names)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def shown(page: str) -> Iterator[str]:
+    """Yield what a page shows the options of."""
+    yield from (place["of"] for place in PLACE.finditer(page))
+
+
+def with_tables(page: str) -> str:
+    """Return a page's text with the tables between their markers."""
+
+    def filled(place: re.Match[str]) -> str:
+        made = others() if place["of"] == OTHERS else table(place["of"])
+        return f"{place['start']}\n{made}\n{place['end']}"
+
+    return PLACE.sub(filled, page)
 
 
 def main() -> int:
     for page in PAGES:
         before = page.read_text(encoding="utf-8")
-        after = with_table(before)
+        after = with_tables(before)
         if after != before:
             page.write_text(after, encoding="utf-8")
             print(f"{page.relative_to(ROOT)} brought up to date")

@@ -25,9 +25,14 @@ class Direct:
     statements: int = 0
 
     def plan(
-        self, config: Mapping[str, object], *, sql: str = "select * from feed", full_refresh: bool = False
+        self,
+        config: Mapping[str, object],
+        *,
+        sql: str = "select * from feed",
+        full_refresh: bool = False,
+        partial: str = "",
     ) -> Plan:
-        """Return the plan of the next run."""
+        """Return the plan of the next run; `partial` is the flag under which dbt reads a part of the feed."""
         given = {key: value for key, value in config.items() if value is not None}
         given.setdefault("materialized", self.materialized)
         model = bridge.open_model(
@@ -50,13 +55,19 @@ class Direct:
             target_is_view=kinds.get(self.name) == "VIEW",
             companion_exists=model.relations.companion.strip('"') in kinds,
             full_refresh=full_refresh,
+            partial=partial,
         )
 
     def run(
-        self, config: Mapping[str, object], *, sql: str = "select * from feed", full_refresh: bool = False
+        self,
+        config: Mapping[str, object],
+        *,
+        sql: str = "select * from feed",
+        full_refresh: bool = False,
+        partial: str = "",
     ) -> Outcome:
         """Plan and run in one transaction; a refused run is rolled back and raises."""
-        return self.execute(self.plan(config, sql=sql, full_refresh=full_refresh))
+        return self.execute(self.plan(config, sql=sql, full_refresh=full_refresh, partial=partial))
 
     def execute(self, plan: Plan) -> Outcome:
         """Run a plan in one transaction; a refused run is rolled back and raises."""

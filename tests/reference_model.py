@@ -27,7 +27,7 @@ Identity = tuple[Key, Any]
 """What identifies an event: its key and its sequence."""
 
 
-class Refused(Exception):  # noqa: N818 (a rule that worked, not an error)
+class Refused(Exception):
     """The run was refused before anything changed: null_sequence, null_key, truncate, or ties alone."""
 
     def __init__(self, reasons: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
 {# The model at hand, with its options parsed and its relations named. #}
 {% macro _open(target) %}
+  {% set overrides = var('replace_where_overrides', none) %}
   {{ return(auto_cdc._python().open_model(
     name=model.name,
     adapter_type=adapter.type(),
@@ -9,6 +10,7 @@
     target=target | string,
     sql=compiled_code,
     beside=target.incorporate,
-    replace_where_overrides=var('replace_where_overrides', {})
+    replace_where_overrides=overrides,
+    overridable=auto_cdc._overridable() if overrides else []
   )) }}
 {% endmacro %}

@@ -9,6 +9,7 @@
     target_is_view=existing is not none and existing.is_view,
     companion_exists=companion is not none,
     full_refresh=should_full_refresh(),
-    contract_sql=get_table_columns_and_constraints() if config.get('contract').enforced else ''
+    contract_sql=get_table_columns_and_constraints() if config.get('contract').enforced else '',
+    partial=auto_cdc._partial()
   )) }}
 {% endmacro %}

@@ -6,14 +6,14 @@ Not here: dbt (only `plugin` imports it) and decisions, which live behind `plan`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dbt_auto_cdc import names, operations
 from dbt_auto_cdc.engines import engine_for, supported
 from dbt_auto_cdc.engines.base import Engine
-from dbt_auto_cdc.errors import AutoCdcError, listed
+from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, listed
 from dbt_auto_cdc.execute import Outcome, Send, Sent, Tell, execute
 from dbt_auto_cdc.materializations import auto_cdc, auto_cdc_snapshot
 from dbt_auto_cdc.materializations import replace as replace_rows
@@ -83,14 +83,15 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     sql: str,
     beside: Callable[..., object],
     known: frozenset[str] = frozenset(),
-    replace_where_overrides: Mapping[str, str] | None = None,
+    replace_where_overrides: object = None,
+    overridable: Sequence[str] = (),
 ) -> Model:
     """Return a model with parsed options and the names of its relations.
 
     `config` is dbt's whole configuration of the model, `written` what the user set of it (dbt fills in the rest);
     `beside(path={"identifier": ...})` gives a relation in the target's schema; `known` are the option names that
-    dbt and the adapter declare; `replace_where_overrides` gives models another predicate for this run. Raises
-    `AutoCdcError` for every problem of the configuration at once.
+    dbt and the adapter declare; `replace_where_overrides` gives models among `overridable` another predicate for this
+    run. Raises `AutoCdcError` for every problem of the configuration at once.
     """
     engine = engine_for(adapter_type)
     if engine is None:
@@ -104,13 +105,30 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
         for key, value in config.items()
         if key in written or (key in known_options and key not in DBT_OPTIONS)
     }
-    if name in (replace_where_overrides or {}):
-        options["replace_where"] = (replace_where_overrides or {})[name]
+    overrides, misled = _overrides(replace_where_overrides, overridable)
+    if materialized == "replace_where" and name in overrides:
+        options["replace_where"] = overrides[name]
     spec, problems = parse(options, config.get("meta"), known=known, materialized=materialized)
-    if spec is None:
+    problems += misled if materialized == "replace_where" else []
+    if problems:
         raise AutoCdcError(name, problems)
     relations = relations_of(adapter_type, identifier, target=target, beside=beside)
     return Model(name, materialized, spec, engine, relations, without_semicolon(sql))
+
+
+def _overrides(given: object, overridable: Sequence[str]) -> tuple[Mapping[str, object], list[str]]:
+    """Return the predicates that models have for one run, and what is wrong with them."""
+    if not given:
+        return {}, []
+    if not isinstance(given, Mapping):
+        example = '{<model>: "<condition>"}'
+        return {}, [f"the variable replace_where_overrides is {given!r}; write {example}"]
+    unknown = [str(name) for name in given if name not in overridable]
+    return given, [
+        f"the variable replace_where_overrides names {name}, which is no model materialized as replace_where;"
+        f" {did_you_mean(name, overridable)}"
+        for name in unknown
+    ]
 
 
 def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
@@ -122,14 +140,18 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     target_is_view: bool = False,
     full_refresh: bool = False,
     contract_sql: str = "",
+    partial: str = "",
 ) -> Plan:
-    """Observe through `ask`, which answers one query with its rows, and return the plan of the next run."""
+    """Observe through `ask`, which answers one query with its rows, and return the plan of the next run.
+
+    `partial` names the flag, `--empty` or `--sample`, under which the model reads a part of its source.
+    """
     rebuilt = full_refresh and model.spec.full_refresh is not False
     if target_is_view and companion_exists and not rebuilt:
         raise AutoCdcError(model.name, [_refused_clone(model.relations)])
     existing = Existing(target_exists, companion_exists, target_is_view, rebuilt)
     state = observe(model.name, model.spec, model.sql, model.relations, model.engine, existing, ask)
-    state = replace(state, full_refresh=full_refresh, contract_sql=contract_sql)
+    state = replace(state, full_refresh=full_refresh, contract_sql=contract_sql, partial=partial)
     return _PLANS[model.materialized](Table(model.name, model.spec, state, model.relations, model.engine))
 
 

@@ -35,7 +35,10 @@ FIGURES = {
     "num_late_rows": "late",
     "num_duplicate_rows": "duplicate",
     "num_tied_rows": "tied",
+    "num_skipped_versions": "skipped",
 }
+# Only where a run can have it at all.
+_OWN_TO_SOME = ("num_skipped_versions",)
 _ALWAYS_SHOWN = ("num_upserted_rows", "num_deleted_rows", "num_read_rows")
 
 
@@ -50,7 +53,11 @@ class Outcome:
     @property
     def figures(self) -> dict[str, int]:
         """The figures of the run: rows of the visible target upserted and deleted, events read, late and so on."""
-        return {name: self.measures.get(name, 0) for name in FIGURES}
+        return {
+            name: self.measures.get(name, 0)
+            for name in FIGURES
+            if name in self.measures or name not in _OWN_TO_SOME
+        }
 
     @property
     def message(self) -> str:

@@ -105,7 +105,7 @@ def as_events(spec: Spec, feed: tuple[Column, ...], last_version: str = "") -> A
     if isinstance(spec, ReplaceUsing):
         return KeyedRows(**{**shared, "keys": spec.replace_using, "sequence_by": (spec.sequence_by,)})
     if isinstance(spec, ReplaceWhere):
-        return RowsInRange(**shared, keys=(), sequence_by=("0",), replace_where=spec.replace_where)
+        return RowsInRange(**shared, keys=(), sequence_by=("(0)",), replace_where=spec.replace_where)
     column = Columns(feed).find(spec.snapshot_version)
     version = spec.snapshot_version
     if column is None and version.strip().lower() == "auto":
@@ -119,11 +119,22 @@ def as_events(spec: Spec, feed: tuple[Column, ...], last_version: str = "") -> A
 
 def is_constant(expression: str, feed: tuple[Column, ...]) -> bool:
     """Tell whether SQL names no column of the feed, so that it has a value without a row."""
+    return not named_in(expression, feed)
+
+
+def named_in(expression: str, feed: tuple[Column, ...]) -> list[Column]:
+    """Return the feed's columns that SQL names, as far as its words tell."""
     columns = Columns(feed)
-    return not any(columns.find(word) for word in _WORD.findall(code_of(expression)))
+    if alone := columns.find(expression):
+        return [alone]
+    words = (found["word"] for found in _WORD.finditer(code_of(expression)))
+    return list(dict.fromkeys(column for word in words if (column := columns.find(word))))
 
 
-_WORD = re.compile(r"""\w+|"(?:[^"]|"")*"|`[^`]*`""")
+# A name that is neither a function nor a type: date '2026-11-29', x::date, cast(x as date).
+_WORD = re.compile(
+    r"""(?<!::)(?<!\bas\s)(?P<word>\b[^\W\d]\w*\b|"(?:[^"]|"")*"|`[^`]*`)(?!\s*(?:\(|''))""", re.IGNORECASE
+)
 
 
 def sequence_columns(spec: AutoCdc, feed: tuple[Column, ...]) -> tuple[str, ...]:

@@ -90,6 +90,12 @@ def _sequence(value: object) -> tuple[str, ...]:
     return _sequence_list(value)
 
 
+def _column(value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or _STRUCT.match(value):
+        raise Problem(f"is {value!r}; write the name of one column")
+    return value
+
+
 def _scd_type(value: object) -> str:
     if isinstance(value, bool) or str(value).lower() not in SCD_TYPES:
         raise Problem(f"is {value!r}; write 1 or 2")
@@ -323,7 +329,7 @@ class ReplaceUsing(_Table):
         "The columns whose rows are replaced together; a key may own many rows, and may be null.",
     )
     sequence_by: str = option(
-        _text,
+        _column,
         "column",
         "The column that tells newer rows of a key from older ones; it is stored in the target.",
     )

@@ -86,7 +86,8 @@ class State:
 
     `target` and `companion` are None where there is no such relation; `sequence_type` is empty where it could not be
     told, and `refused` says why; `indexes` are those in the way of changes to the target; `contract_sql` holds the
-    columns and constraints of an enforced contract, else nothing.
+    columns and constraints of an enforced contract, else nothing; `partial` is the flag of dbt's under which the model
+    reads a part of its source only.
     """
 
     model_sql: str
@@ -100,3 +101,4 @@ class State:
     target_is_view: bool = False
     full_refresh: bool = False
     contract_sql: str = ""
+    partial: str = ""

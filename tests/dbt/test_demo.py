@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,12 +17,25 @@ from tests.case_data import load_cases
 pytestmark = pytest.mark.dbt
 
 ROOT = Path(__file__).resolve().parents[2]
-CASES = {case.id: case for case in load_cases("scd1", "scd2")}
-SCENARIOS = ("users_scd1", "users_scd1_truncate", "users_scd2", "users_scd2_track_except_city")
+CASES = {
+    case.id: case for case in load_cases("scd1", "scd2", "snapshot_scd1", "snapshot_scd2", "replace_using")
+}
+# Models whose tables are documented ones, with their case. The others are examples of our own.
+DOCUMENTED = {
+    "users_scd1": "s0_users_scd1",
+    "users_scd1_truncate": "s0_users_scd1_truncate",
+    "users_scd2": "s0_users_scd2",
+    "users_scd2_track_except_city": "s0_users_scd2_track_except_city",
+    "users_periodic_scd1": "s0_snapshot_periodic_scd1",
+    "users_periodic_scd2": "s0_snapshot_periodic_scd2",
+    "users_versioned_scd2": "s0_snapshot_versioned_scd2",
+    "regions": "s2_replace_using_regions",
+}
 
 
 def seed(name: str) -> list[dict[str, str]]:
-    with (ROOT / "seeds" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+    (path,) = (ROOT / "seeds").rglob(f"{name}.csv")
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -55,10 +69,10 @@ def run(root: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", DOCUMENTED)
 def test_expected_seeds_are_the_documented_tables(scenario: str) -> None:
     """What the demo compares with is what the cases hold."""
-    case = CASES[f"s0_{scenario}"]
+    case = CASES[DOCUMENTED[scenario]]
     assert case.expected_final is not None
     assert as_text(case.expected_final) == as_text([dict(row) for row in seed(f"{scenario}__expected")])
 
@@ -74,30 +88,75 @@ def test_feed_holds_the_documented_events() -> None:
     assert as_text(events) == as_text([dict(row) for row in fed])
 
 
+def test_dumps_hold_the_documented_rows() -> None:
+    """The dumps are the documented ones, in the order of their versions; another one comes late."""
+    dumps = {"users_dumps": "s0_snapshot_periodic_scd2", "users_files": "s0_snapshot_versioned_scd2"}
+    for name, case in dumps.items():
+        rows = [
+            {
+                "userId": row["userId"],
+                "city": row["city"],
+                "version": re.findall(r"\d+", next(iter(row.values())))[0],
+            }
+            for row in seed(name)
+            if row["arrival"] != "3"
+        ]
+        wanted = [
+            {**row, "version": step.version}
+            for run in CASES[case].runs
+            for step in run.steps
+            for row in step.rows
+        ]
+        assert as_text(wanted) == as_text([dict(row) for row in rows])
+
+
+def test_regions_get_the_documented_rows() -> None:
+    """What happens in the regions is documented, and in which of two runs."""
+    wanted = [
+        {**row, "arrival": run.index + 1}
+        for run in CASES["s2_replace_using_regions"].runs
+        for row in run.rows
+    ]
+    assert as_text(wanted) == as_text([dict(row) for row in seed("region_events")])
+
+
+def test_every_expected_seed_is_compared_and_shown(copy: Path) -> None:
+    """A scenario is a model and a seed; the demo forgets none."""
+    expected = {path.stem.removesuffix("__expected") for path in (copy / "seeds").rglob("*__expected.csv")}
+    compared = {
+        name
+        for path in (copy / "models").rglob("*.yml")
+        for name in re.findall(r"ref\('(\w+)__expected'\)", path.read_text(encoding="utf-8"))
+    }
+    shown = run(copy, "-c", "import sys; sys.path.insert(0, 'scripts'); import demo; print(*demo.EVERY)")
+    assert expected == compared == set(shown.stdout.split())
+
+
 def test_demo_prints_the_tables_and_is_content(copy: Path) -> None:
     """Without a terminal the demo prints no colour codes and no line that its reader has to scroll sideways."""
     done = run(copy, "scripts/demo.py")
     assert (0, "") == (done.returncode, done.stderr)
-    assert "4 tables as documented" in done.stdout
+    assert "12 tables as documented" in done.stdout
     assert "+ 125     Mercedes  Mexicali              5         6" in done.stdout
+    assert "1 snapshot versions are not above the last one applied" in done.stdout
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
 def test_demo_shows_what_is_wrong_and_fails(copy: Path) -> None:
     """A table that is not as expected ends in the rows that differ and exit code 1."""
-    expected = copy / "seeds/users_scd2__expected.csv"
+    expected = copy / "seeds/auto_cdc/users_scd2__expected.csv"
     expected.write_text(expected.read_text().replace("Mexicali,5,6", "Mexicali,5,7"))
     done = run(copy, "scripts/demo.py")
     assert done.returncode == 1
-    assert "1 of 4 tables not as documented" in done.stdout
+    assert "1 of 12 tables not as documented" in done.stdout
     assert "- 125     Mercedes  Mexicali           5         7  missing" in done.stdout
     assert "+ 125     Mercedes  Mexicali           5         6  not expected" in done.stdout
 
 
 def test_demo_says_what_dbt_could_not_do(copy: Path) -> None:
     """A run that dbt refuses ends the demo with dbt's words."""
-    model = copy / "models/users_scd2.sql"
+    model = copy / "models/auto_cdc/users_scd2.sql"
     model.write_text(model.read_text().replace("sequence_by='sequenceNum'", "sequence_by='sequenceNo'"))
     done = run(copy, "scripts/demo.py")
     assert done.returncode == 1
@@ -105,12 +164,24 @@ def test_demo_says_what_dbt_could_not_do(copy: Path) -> None:
 
 
 def test_build_at_the_root_is_green_twice(copy: Path) -> None:
-    """`dbt build` gives the documented tables from all events at once, and again from the same events."""
+    """`dbt build` gives the documented tables from all events at once, and again from the same events.
+
+    The second time it warns of the dumps that are read again, and of nothing else.
+    """
     (copy / "scripts/build.py").write_text(
         "from dbt.cli.main import dbtRunner\n"
-        "for _ in range(2):\n"
-        "    assert dbtRunner().invoke(['--warn-error', 'build', '--profiles-dir', 'profiles']).success\n"
+        "build = ['build', '--profiles-dir', 'profiles', '--no-use-colors']\n"
+        "assert dbtRunner().invoke(['--warn-error', *build]).success\n"
+        "warned = []\n"
+        "listen = lambda event: event.info.level == 'warn' and warned.append(event.info.msg)\n"
+        "assert dbtRunner(callbacks=[listen]).invoke(build).success\n"
+        "print('WARNED', *sorted(text.strip() for text in warned), sep='\\n')\n"
     )
     done = run(copy, "scripts/build.py")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("Completed successfully") == 2
+    warned = done.stdout.split("WARNED\n")[1].splitlines()
+    models = ["users_periodic_scd1", "users_periodic_scd2", "users_versioned_scd2"]
+    assert models == [
+        re.findall(r"model (\w+): 2 snapshot versions are not above", line)[0] for line in warned
+    ]

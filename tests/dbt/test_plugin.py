@@ -133,7 +133,9 @@ def test_all_bad_models_are_named_at_once(project: Project, command: str) -> Non
 
     assert "Parsing Error" in said
     assert re.search(r"auto_cdc: model first \(models/first\.sql\): 2 problems\s+- keys is missing", said)
-    assert re.search(r"auto_cdc: model second \(models/deep/second\.sql\): 2 problems\s+- keys is missing", said)
+    assert re.search(
+        r"auto_cdc: model second \(models/deep/second\.sql\): 2 problems\s+- keys is missing", said
+    )
     assert not project.database.exists()
 
 

@@ -6,7 +6,7 @@
     <!-- dbt -->                the block's commands that begin with dbt are run and go well
     <!-- says -->               dbt's last command said these lines
     <!-- refused: dbt run -->   that command fails, and says this
-    <!-- execute -->            the block's SQL is run in the warehouse
+    <!-- execute -->            the block's SQL is run in the warehouse, in the project's folder
     <!-- query -->              the block's SQL gives the table of rows that follows
     <!-- rows -->               the table of rows; `<!-- rows: SQL -->` where the page does not show the query
     <!-- not run: WHY -->       the block cannot be run, for this reason
@@ -25,7 +25,7 @@ from pathlib import Path
 import duckdb
 
 from tests.case_data import difference
-from tests.dbt_project import Project
+from tests.dbt_project import Project, _surroundings
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -159,7 +159,8 @@ class Reader:
         assert _spaced_once(step.text) in _spaced_once(said), f"dbt said instead: {said}"
 
     def _execute(self, step: Block) -> None:
-        self.project.execute(step.text)
+        with _surroundings(self.project.root, {}):
+            self.project.execute(step.text)
 
     def _query(self, step: Block) -> None:
         self.query = step.text.strip().rstrip(";")

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dbt_auto_cdc.scd import scd2
 from tests.strategies import Stream, crowded_streams, streams
 from tests.watched import Watched, examples
 
@@ -67,6 +68,15 @@ def test_type_1(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: 
 def test_type_2(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: bool) -> None:
     """Rows, figures and row ids after every run, in every form of tracking; a replay writes nothing."""
     follow(connection, stream, rereads=rereads)
+
+
+@settings(max_examples=examples(40, 3000))
+@given(stream=st.one_of(streams(2), crowded_streams(2)))
+def test_type_2_where_few_versions_end(connection: duckdb.DuckDBPyConnection, stream: Stream) -> None:
+    """In a large target ended versions are written anew, not ended in place: the table is the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scd2, "IN_PLACE_FROM", 0)
+        follow(connection, stream)
 
 
 @settings(max_examples=examples(50, 3000))

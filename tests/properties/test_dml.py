@@ -197,6 +197,18 @@ def test_type_2_hidden_repeats_do_not_come_back_with_their_start(
     assert [(1, 0, "first", 3, 5), (1, 1, None, 5, None)] == brief(target)
 
 
+def test_type_2_a_remembered_delete_becomes_an_end_by_hand(connection: duckdb.DuckDBPyConnection) -> None:
+    """A delete that closed nothing and then, by hand, ends a row is remembered once when it closes nothing again."""
+    target = Watched(connection, SCD2)
+    target.send([upsert(SCD2, 1, 0), delete(SCD2, 3), delete(SCD2, 6)])
+    fed = target.look()
+    by_hand(target, f"update target set {quoted(END)} = 6")
+    target.send([delete(SCD2, 3), upsert(SCD2, 2, 0)])
+    assert [(1, 0, None, 1, 3)] == brief(target)
+    assert fed.companion <= target.look().companion
+    assert {1} == set(target.look().companion.values())
+
+
 @pytest.mark.parametrize(
     "wrong",
     ["(1, 2, null, 4, 6)", "(1, 2, null, 5, null)", "(1, 2, null, 9, null)", "(1, 2, null, 7, 7)"],
@@ -285,10 +297,8 @@ class Rewritten:
 
     def write(self, rows: list[Row]) -> None:
         """Put these rows in the place of the visible ones, and tell the model what they mean."""
-        connection, kept = self.target.connection, {self._place(row): row[END] for row in rows}
-        self.left_behind |= {
-            self._place(row) for row in self.model.rows() if kept.get(self._place(row), START) != row[END]
-        }
+        connection = self.target.connection
+        self.left_behind |= set(map(self._place, self.model.rows())) - set(map(self._place, rows))
         connection.execute("delete from target")
         names = [*self.config.columns, START, END]
         for row in rows:
@@ -336,6 +346,10 @@ class Rewritten:
                 runs[self._place(row)] = run
         return deletes, runs
 
+    def hides(self, row: Row) -> bool:
+        """Tell whether a visible row stands for more than one event."""
+        return self._place(row) in self._hidden()[1]
+
     def _key(self, row: Row) -> Key:
         return tuple(row[name] for name in self.config.keys)
 
@@ -345,8 +359,8 @@ class Rewritten:
     def is_history(self, rows: list[Row]) -> bool:
         """Tell whether rows can be a history: none empty, none overlapping or needless, none over a hidden delete.
 
-        A row that was taken away or given another end by hand must not come back by hand: nobody can tell whether
-        what it hid should come back with it.
+        A row that was taken away by hand must not come back by hand: nobody can tell whether what it hid should
+        come back with it.
         """
         visible = self.model.rows()
         if any(self._place(row) in self.left_behind and row not in visible for row in rows):
@@ -376,16 +390,20 @@ def inside(row: Row, at: int) -> bool:
 
 @st.composite
 def hand_written(draw: st.DrawFn, stream: Stream, target: Rewritten) -> list[Row]:
-    """Draw what a person may make of the visible rows: fewer, changed, longer or shorter ones, and new ones."""
+    """Draw what a person may make of the visible rows: fewer and new ones, changed, longer or shorter ones.
+
+    Rows that hide something are deleted or left alone: the events that they hide keep the untracked values they came
+    with, so that a value written over them by hand lasts only until the next repeat.
+    """
     rows = target.model.rows()
     upserts = st.sampled_from([event for event in stream.events if event.kind == "upsert"] or [None])
     bounds = st.tuples(st.integers(0, 9), st.one_of(st.none(), st.integers(1, 10)))
     for _ in range(draw(st.integers(0, 3))):
         what = draw(st.sampled_from(["insert", "delete", "values", "end"]))
         event, (start, end) = draw(upserts), draw(bounds)
-        others, row = list(rows), None
-        if what != "insert" and rows:
-            row = others.pop(draw(st.integers(0, len(rows) - 1)))
+        choice = [row for row in rows if what == "delete" or not target.hides(row)]
+        row = draw(st.sampled_from(choice)) if what != "insert" and choice else None
+        others = [other for other in rows if other is not row]
         if what == "insert" and event:
             others.append({**event.values, START: start, END: end})
         elif what == "values" and row and event:

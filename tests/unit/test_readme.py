@@ -7,28 +7,59 @@ from pathlib import Path
 
 import pytest
 
-from dbt_auto_cdc.spec import OPTIONS
-from scripts.reference import PAGES, table, with_table
+from dbt_auto_cdc.spec import SPECS, options_of
+from scripts.reference import FIRST, OTHERS, PAGES, in_order, others, own_options, shown, table, with_tables
 
-CONFIGURATION = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+README, CONFIGURATION = PAGES
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_table_of_options_is_the_specification(page: Path) -> None:
+def test_tables_of_options_are_the_specification(page: Path) -> None:
     """After a change of spec.py: make reference."""
     text = page.read_text(encoding="utf-8")
-    assert with_table(text) == text
+    assert with_tables(text) == text
 
 
-def test_table_names_every_option_once() -> None:
+def test_every_materialization_is_in_readme_and_manual() -> None:
+    """The README has the options of `auto_cdc` and what is different in the others, the manual has all of each."""
+    assert [FIRST, OTHERS] == list(shown(README.read_text(encoding="utf-8")))
+    assert list(SPECS) == list(shown(CONFIGURATION.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("materialized", SPECS)
+def test_table_names_every_option_once(materialized: str) -> None:
     """One line for each option, with its values and its meaning."""
-    lines = table().splitlines()[2:]
-    assert list(OPTIONS) == [re.findall(r"`(\w+)`", line)[0] for line in lines]
+    lines = table(materialized).splitlines()[2:]
+    assert list(in_order(options_of(materialized))) == [re.findall(r"`(\w+)`", line)[0] for line in lines]
     assert {4} == {line.count("|") for line in lines}
+
+
+@pytest.mark.parametrize("materialized", [name for name in SPECS if name != FIRST])
+def test_others_names_every_option(materialized: str) -> None:
+    """An option of another materialization has a line of its own, or is named among the shared ones."""
+    lines = others().splitlines()
+    own = [re.findall(r"`(\w+)`", line)[1] for line in lines if line.startswith(f"| `{materialized}` ")]
+    (sentence,) = re.findall(rf"^\* .*`{materialized}`.* also: (.+)\.$", "\n".join(lines), re.MULTILINE)
+    assert list(own_options(materialized)) == own
+    assert sorted(options_of(materialized)) == sorted([*own, *re.findall(r"`(\w+)`", sentence)])
 
 
 def test_every_option_has_a_section_of_its_own() -> None:
     """The reference explains what one sentence cannot."""
-    headings = re.findall(r"^### (.+)$", CONFIGURATION.read_text(encoding="utf-8"), re.MULTILINE)
-    explained = [name for heading in headings for name in re.findall(r"`(\w+)`", heading)]
-    assert sorted(OPTIONS) == sorted(explained)
+    text = CONFIGURATION.read_text(encoding="utf-8").split("## The options one by one")[1]
+    explained = [name for heading in headings(text) for name in re.findall(r"`(\w+)`", heading)]
+    assert sorted({name for spec in SPECS for name in options_of(spec)}) == sorted(explained)
+
+
+def test_readme_says_which_materialization_is_for_what() -> None:
+    """One line for each."""
+    section = (
+        README.read_text(encoding="utf-8")
+        .split("## Which materialization for which source")[1]
+        .split("\n## ")[0]
+    )
+    assert list(SPECS) == re.findall(r"^\|[^`|]+\| `(\w+)` \|[^|]+\|$", section, re.MULTILINE)
+
+
+def headings(text: str) -> list[str]:
+    return re.findall(r"^### (.+)$", text, re.MULTILINE)

@@ -16,7 +16,7 @@ from dbt_auto_cdc.plan import Plan, Rule, Step
 from dbt_auto_cdc.resolve import Columns, as_events, resolve
 from dbt_auto_cdc.scd import changes, snapshot
 from dbt_auto_cdc.scd.job import Job, of
-from dbt_auto_cdc.spec import AutoCdc, SnapshotEvents, Spec
+from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, KeyedRows, RowsInRange, SnapshotEvents, Spec
 from dbt_auto_cdc.sql import Query, comma
 from dbt_auto_cdc.state import Relations, State
 
@@ -39,9 +39,13 @@ def plan(table: Table, *, holds_expression: bool) -> Plan:
     problems = _missing_bounds(job) if spec.scd2 else _other_sequence_type(job)
     if problems:
         raise AutoCdcError(model, problems)
-    sequence = None if spec.scd2 else _stored_sequence(job, holds_expression=holds_expression)
-    check = _check_versions(job) if spec.scd2 else _check_rows(job, sequence)
-    remembers = [_known_sequences(job, sequence)] if sequence else []
+    remembers: list[Query] = []
+    if isinstance(spec, KeyedRows | RowsInRange):
+        check = Step("count the rows", f"select count(*) as {ROWS} from {job.target}", measures=True)
+    else:
+        sequence = None if spec.scd2 else _stored_sequence(job, holds_expression=holds_expression)
+        check = _check_versions(job) if spec.scd2 else _check_rows(job, sequence)
+        remembers = [_known_sequences(job, sequence)] if sequence else []
     if isinstance(spec, SnapshotEvents):
         remembers = [snapshot.last(job, _bounds_of(job))]
     rows = tables.companion_rows(job, remembers)
@@ -68,8 +72,10 @@ def _refused(state: State, relations: Relations) -> str:
 def told(spec: Spec, measures: Mapping[str, int]) -> str:
     """Return what an adoption left, in a sentence."""
     rows = measures[ROWS]
-    if not isinstance(spec, AutoCdc):
+    if isinstance(spec, AutoCdcSnapshot):
         return f"its {rows} rows stay as they are; the next snapshot is compared with them"
+    if not isinstance(spec, AutoCdc):
+        return f"its {rows} rows stay as they are until a run replaces them"
     if spec.scd2:
         return f"its {rows} versions stay as they are; late events will be put between them"
     if measures.get(SEQUENCES):
@@ -91,8 +97,8 @@ def _missing_bounds(job: Job) -> list[str]:
             )
         elif column.type != wanted:
             problems.append(
-                f"column {column.name} of {job.target} has type {column.type} and sequence_by has type {wanted};"
-                f" change the column, or cast sequence_by in the model"
+                f"column {column.name} of {job.target} has type {column.type} and {job.spec.ORDER} has type {wanted};"
+                f" change the column, or cast {job.spec.ORDER} in the model"
             )
     return problems
 

@@ -24,8 +24,10 @@ def plan(table: Table) -> Plan:
     assert isinstance(written, AutoCdcSnapshot)  # noqa: S101 - the bridge hands over what was parsed for this
     why = tables.builds_because(table)
     job = table.job(builds=why is not None)
+    if job.reads_a_part:
+        return evolution.only(job)
     limits = snapshot.Limits(
-        is_constant=is_constant(written.snapshot_version, table.state.feed),
+        is_constant=is_constant(written.snapshot_version, job.state.feed) and not job.state.partial,
         allow_empty=written.allow_empty_snapshot,
         max_delete_ratio=written.max_delete_ratio,
     )
@@ -59,7 +61,7 @@ def _scd2(job: Job, before: State, read: tuple[Step, ...]) -> tuple[tuple[Step, 
         built = tables.build(job, before, scd2.versions(job), [snapshot.last(job)])
         return (*read, *scd2.timeline(job), *built), working
     written = (
-        snapshot.open_versions(job),
+        *snapshot.open_versions(job),
         *scd2.timeline(job),
         scd2.measure(job),
         *scd2.write(job),

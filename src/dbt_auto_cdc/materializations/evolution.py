@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dbt_auto_cdc.plan import Step
+from dbt_auto_cdc.materializations import tables
+from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.sql import Query, comma
 
@@ -16,6 +17,20 @@ def prepare(job: Job) -> tuple[Step, ...]:
     """Return the steps before the feed is read; none where the columns stay."""
     refuses = job.state.indexes and (job.layout.widened or job.layout.dropped)
     return (*(_copied(job) if refuses else _altered(job)), *_companion(job))
+
+
+def only(job: Job) -> Plan:
+    """Return the plan of a run that reads a part of the source: what it lacks would be taken for gone."""
+    flag, warnings = job.state.partial, job.layout.warnings
+    if flag != "--empty":
+        warnings += (f"{flag} reads a part of the source only, so no row of the target was changed",)
+    return Plan(
+        model=job.model,
+        action=f"leave the rows as they are ({flag} reads a part of the source)",
+        steps=(*prepare(job), *tables.record(job)),
+        shape=tables.shape(job),
+        warnings=warnings,
+    )
 
 
 def _altered(job: Job) -> Iterator[Step]:

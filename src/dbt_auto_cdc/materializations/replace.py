@@ -10,11 +10,13 @@ from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.materializations import evolution, tables
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.plan import Plan
+from dbt_auto_cdc.resolve import named_in
 from dbt_auto_cdc.scd import changes, replace
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import ReplaceUsing, ReplaceWhere
 
-_WORKING = [names.STAGE, names.WINNERS, names.EVENTS]
+_USING = [names.STAGE, names.WINNERS, names.EVENTS]
+_WHERE = [names.STAGE, names.GONE, names.EVENTS]
 
 
 def plan_using(table: Table) -> Plan:
@@ -23,9 +25,9 @@ def plan_using(table: Table) -> Plan:
     assert isinstance(written, ReplaceUsing)  # noqa: S101 - the bridge hands over what was parsed for this
     why = tables.builds_because(table)
     job = table.job(builds=why is not None)
-    problems = _problems(job)
-    if problems:
-        raise AutoCdcError(table.model, problems)
+    _refuse(job, _unfit_columns(job))
+    if job.reads_a_part:
+        return evolution.only(job)
     appends = written.equal_sequence == "append"
     read = (changes.stage(job), replace.standings(job), replace.checked(job))
     if job.builds:
@@ -35,7 +37,7 @@ def plan_using(table: Table) -> Plan:
         compared = replace.differences(job, appends=appends)
         replaced = replace.replace_keys(job, appends=appends)
         steps = (*evolution.prepare(job), *read, *compared, *replaced, *tables.record(job))
-    return tables.finished(job, why or "replace the rows of the incoming keys", steps, _WORKING)
+    return tables.finished(job, why or "replace the rows of the incoming keys", steps, _USING)
 
 
 def plan_where(table: Table) -> Plan:
@@ -45,26 +47,55 @@ def plan_where(table: Table) -> Plan:
     why = tables.builds_because(table)
     job = table.job(builds=why is not None)
     predicate = written.replace_where
-    read = (changes.stage(job), replace.read_count(job))
+    _refuse(job, _unknown_to_the_target(job, predicate))
+    if job.reads_a_part:
+        return evolution.only(job)
+    read = (replace.stage_range(job, predicate), replace.read_count(job))
     if job.builds:
-        steps = (*read, *tables.build(job, table.state, replace.in_range(job, predicate), []))
+        steps = (*read, *tables.build(job, table.state, replace.in_range(job), []))
     else:
-        compared = replace.range_differences(job, predicate)
-        replaced = replace.replace_range(job, predicate)
-        steps = (*evolution.prepare(job), *read, *compared, *replaced, *tables.record(job))
-    return tables.finished(job, why or "replace the rows in the range", steps, _WORKING)
-
-
-def _problems(job: Job) -> list[str]:
-    problems = []
-    if not job.layout.sequence:
-        problems.append(
-            f"sequence_by is {job.spec.sequence_by[0]!r}, which is no column; compute it in the model, and name the"
-            f" column"
+        compared = (replace.gone_range(job, predicate), *replace.range_differences(job))
+        steps = (
+            *evolution.prepare(job),
+            *read,
+            *compared,
+            *replace.replace_range(job),
+            *tables.record(job),
         )
-    unequal = [column for column in job.layout.keys if not job.engine.is_orderable(column.type)]
-    problems += [
-        f"replace_using names {column.name}, of type {column.type}; keys have a type with an order: name another column"
-        for column in unequal
+    return tables.finished(job, why or "replace the rows in the range", steps, _WHERE)
+
+
+def _refuse(job: Job, problems: list[str]) -> None:
+    if problems:
+        raise AutoCdcError(job.model, problems)
+
+
+def _unfit_columns(job: Job) -> list[str]:
+    """What stands against the columns that `replace_using` names."""
+    written, sequence = job.spec.sequence_by[0], job.layout.sequence
+    problems = [
+        f"replace_using names {column.name}, of type {column.type}, which has no order; name a column of another type"
+        for column in job.layout.keys
+        if not job.engine.is_orderable(column.type)
     ]
+    if not sequence:
+        problems.append(
+            f"sequence_by is {written!r}, which is no column; compute it in the model, and name the column"
+        )
+    elif sequence[0] not in {column.source for column in job.layout.output}:
+        problems.append(
+            f"sequence_by names {written}, which the target does not have and on_schema_change ignore keeps out; set"
+            f" it to append_new_columns, or rebuild the target with --full-refresh"
+        )
     return problems
+
+
+def _unknown_to_the_target(job: Job, predicate: str) -> list[str]:
+    """What stands against the columns that `replace_where` names."""
+    known = {column.source for column in job.layout.output}
+    unknown = [column.name for column in named_in(predicate, job.state.feed) if column.name not in known]
+    return [
+        f"replace_where names {name}, which the target does not have and on_schema_change ignore keeps out;"
+        f" set it to append_new_columns, or rebuild the target with --full-refresh"
+        for name in unknown
+    ]

@@ -15,7 +15,7 @@ from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.resolve import as_events, resolve
 from dbt_auto_cdc.scd import changes, scd2
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.spec import Spec
+from dbt_auto_cdc.spec import AutoCdc, Spec
 from dbt_auto_cdc.sql import Query, comma, text
 from dbt_auto_cdc.state import Control, Relations, State
 
@@ -185,5 +185,14 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
         closing=(Step("free the working tables", job.engine.drop_working(tables)),),
         creates=job.builds,
         shape=shape(job),
-        warnings=job.layout.warnings,
+        warnings=job.layout.warnings + _of_a_sample(job),
+    )
+
+
+def _of_a_sample(job: Job) -> tuple[str, ...]:
+    """A warning where rows that are missing from a first table will be missed: events only come later."""
+    if job.state.partial != "--sample" or job.spec.KIND == AutoCdc.KIND:
+        return ()
+    return (
+        "the target was built from a sample of the source; rebuild it with --full-refresh to have it whole",
     )

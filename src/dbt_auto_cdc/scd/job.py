@@ -59,6 +59,11 @@ class Job:
         return self.engine.quote(names.END_AT)
 
     @property
+    def reads_a_part(self) -> bool:
+        """Whether the model reads a part of its source beside a target that is there."""
+        return bool(self.state.partial) and not self.builds
+
+    @property
     def truncates(self) -> bool:
         """Whether a truncate is or was ever possible, so that its sequence must be looked at."""
         control = self.state.control

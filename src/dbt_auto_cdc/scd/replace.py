@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
-from dbt_auto_cdc.scd import check
+from dbt_auto_cdc.scd import changes, check
 from dbt_auto_cdc.scd.job import Job, of
-from dbt_auto_cdc.sql import Query, comma, indented
+from dbt_auto_cdc.sql import Query, all_of, comma, indented
+from dbt_auto_cdc.state import Column
 
 DIFFERING = "num_differing_rows"
 EQUAL = "num_equal_keys"
@@ -18,55 +19,62 @@ EQUAL = "num_equal_keys"
 
 def standings(job: Job) -> Step:
     """Find each incoming key's greatest sequence. Out: one row per key, and how it stands to what is stored."""
-    keys = ", ".join(job.keys)
-    query = Query().then(
-        "incoming",
-        f"select {keys}, max({names.SEQUENCE}) as {names.LATEST} from {job.working(names.STAGE)} group by {keys}",
-    )
+    keys, stand = of("stg", job.keys), f"max(stg.{names.SEQUENCE})"
+    staged = f"from {job.working(names.STAGE)} as stg"
     if job.builds:
-        query = query.then(
-            "standings", f"select incoming.*, true as {names.IS_NEW}, false as {names.SAME} from incoming"
-        )
+        marks = [f"true as {names.IS_NEW}", f"false as {names.SAME}", f"0 as {names.COPIES}"]
     else:
-        sequence = job.engine.quote(job.layout.sequence[0])
-        stored = f"""
-select {", ".join(of("inc", job.keys))}, max(tgt.{sequence}) as {names.LATEST}
-from {job.target} as tgt join incoming as inc on {_same(job, "inc", "tgt")}
-group by {", ".join(of("inc", job.keys))}"""
-        columns = [
-            *of("inc", [*job.keys, names.LATEST]),
-            f"(stored.{names.LATEST} is null or inc.{names.LATEST} > stored.{names.LATEST}) as {names.IS_NEW}",
-            f"coalesce(inc.{names.LATEST} = stored.{names.LATEST}, false) as {names.SAME}",
+        stored, late = f"max(stored.{names.LATEST})", f"stg.{names.SEQUENCE} < stored.{names.LATEST}"
+        marks = [
+            f"({stored} is null or {stand} > {stored}) as {names.IS_NEW}",
+            f"coalesce({stand} = {stored}, false) as {names.SAME}",
+            f"count(case when {late} then 1 end) as {names.COPIES}",
         ]
-        query = query.then("stored", stored).then(
-            "standings",
-            f"select {comma(columns)}\nfrom incoming as inc left join stored on {_same(job, 'inc', 'stored')}",
-        )
+        staged += f"\nleft join stored on {_same(job, 'stored', 'stg')}"
+    columns = comma([*keys, f"{stand} as {names.LATEST}", *marks])
+    query = Query() if job.builds else _stored(job)
+    query = query.then("standings", f"select\n    {columns}\n{staged}\ngroup by {', '.join(keys)}")
     return Step(
         "find the newest rows of each key", job.engine.create_working(job.working(names.WINNERS), query)
     )
 
 
+def _stored(job: Job) -> Query:
+    """The greatest stored sequence of each incoming key that the target has."""
+    keys = ", ".join(of("inc", job.keys))
+    incoming = f"select distinct {', '.join(job.keys)} from {job.working(names.STAGE)}"
+    stored = f"""
+select {keys}, max(tgt.{_sequence(job)}) as {names.LATEST}
+from {job.target} as tgt join incoming as inc on {_same(job, "inc", "tgt")}
+group by {keys}"""
+    return Query().then("incoming", incoming).then("stored", stored)
+
+
+def _sequence(job: Job) -> str:
+    """The target's column that holds the sequence."""
+    (source,) = job.layout.sequence
+    return next(job.engine.quote(column.name) for column in job.layout.output if column.source == source)
+
+
 def _same(job: Job, left: str, right: str) -> str:
     """The condition that rows have one key; a null is a key's part like any other."""
     engine = job.engine
-    return " and ".join(f"not ({engine.differs(f'{left}.{key}', f'{right}.{key}')})" for key in job.keys)
+    return all_of(f"not ({engine.differs(f'{left}.{key}', f'{right}.{key}')})" for key in job.keys)
 
 
 def checked(job: Job) -> Step:
     """Measure the rows and refuse those without a place in the order. Out: one row."""
-    staged = job.working(names.STAGE)
     missing = f"stg.{names.SEQUENCE} is null"
     read = f"""
 select
     count(*) as {check.READ},
     count(case when {missing} then 1 end) as null_sequence,
     min(case when {missing} then {job.key_text("stg")} end) as null_sequence_example
-from {staged} as stg"""
+from {job.working(names.STAGE)} as stg"""
     stood = f"""
 select
     count(case when won.{names.SAME} then 1 end) as {EQUAL},
-    count(case when not won.{names.IS_NEW} and not won.{names.SAME} then 1 end) as num_late_keys
+    coalesce(sum(won.{names.COPIES}), 0) as {check.LATE}
 from {job.working(names.WINNERS)} as won"""
     query = (
         Query().then("read", read).then("stood", stood).then("checked", "select * from read cross join stood")
@@ -79,14 +87,18 @@ from {job.working(names.WINNERS)} as won"""
     return Step("check the rows", query.render(), measures=True, rules=(rule,))
 
 
-def newest(job: Job, *, which: str) -> Query:
-    """Return the incoming rows that share their key's greatest sequence, of the keys that `which` holds for."""
+def newest(job: Job, *, which: str, among: str = "") -> Query:
+    """Return the incoming rows that share their key's greatest sequence, of the keys that `which` holds for.
+
+    `among` selects keys, of which it has to be one.
+    """
     columns = ", ".join(of("stg", job.output))
+    joined = f"\njoin (\n{indented(among)}\n) as dif on {_same(job, 'dif', 'stg')}" if among else ""
     return Query().then(
         "newest",
         f"select {columns}\nfrom {job.working(names.STAGE)} as stg\n"
         f"join {job.working(names.WINNERS)} as won on {_same(job, 'won', 'stg')}"
-        f" and won.{names.LATEST} = stg.{names.SEQUENCE}\nwhere {which}",
+        f" and won.{names.LATEST} = stg.{names.SEQUENCE}{joined}\nwhere {which}",
     )
 
 
@@ -104,20 +116,23 @@ where {which}"""
 
 
 def _differing(job: Job, incoming: str, stored: str) -> tuple[Step, Step]:
-    columns = job.output
     values = [
-        f"{job.engine.comparable(name, column.type)}"
-        for name, column in zip(columns, job.layout.output, strict=True)
+        job.engine.comparable(name, column.type)
+        for name, column in zip(job.output, job.layout.output, strict=True)
     ]
+    columns = ", ".join(job.output)
     both = (
-        f"select {', '.join(columns)}, 1 as {names.COPIES} from (\n{indented(incoming)}\n) as incoming\nunion all\n"
-        f"select {', '.join(columns)}, -1 as {names.COPIES} from (\n{indented(stored)}\n) as stored"
+        f"select {columns}, 1 as {names.COPIES} from (\n{indented(incoming)}\n) as incoming\nunion all\n"
+        f"select {columns}, -1 as {names.COPIES} from (\n{indented(stored)}\n) as stored"
     )
     shown = [*job.keys, f"sum({names.COPIES}) as {names.COPIES}"]
     grouped = f"group by {', '.join(values)} having sum({names.COPIES}) <> 0"
-    differing = f"select {', '.join(shown)} from both_sides\n{grouped}"
     table = job.working(names.EVENTS)
-    find = Query().then("both_sides", both).then("differing", differing)
+    find = (
+        Query()
+        .then("both_sides", both)
+        .then("differing", f"select {', '.join(shown)} from both_sides\n{grouped}")
+    )
     measured = f"""
 select
     count(*) as {DIFFERING},
@@ -136,10 +151,9 @@ def replace_keys(job: Job, *, appends: bool) -> tuple[Step, ...]:
     gone = Query().then(
         "gone",
         f"select tgt.{job.engine.locator}\nfrom {job.target} as tgt\n"
-        f"join (\n{differing}\n) as dif on {_same(job, 'dif', 'tgt')}",
+        f"join (\n{indented(differing)}\n) as dif on {_same(job, 'dif', 'tgt')}",
     )
-    changed = f"exists (select 1 from (\n{differing}\n) as dif where {_same(job, 'dif', 'stg')})"
-    came = newest(job, which=f"not won.{names.SAME} and {changed}" if appends else changed)
+    came = newest(job, which=f"not won.{names.SAME}" if appends else "true", among=differing)
     steps = [
         Step("delete the rows of the keys", job.engine.delete_located(job.target, gone), (DIFFERING,)),
         Step("insert the newest rows", job.engine.insert(job.target, job.output, came), (DIFFERING,)),
@@ -153,11 +167,29 @@ def replace_keys(job: Job, *, appends: bool) -> tuple[Step, ...]:
 # a range
 
 
-def in_range(job: Job, predicate: str) -> Query:
+def stage_range(job: Job, predicate: str) -> Step:
+    """Evaluate the user's SQL, and the predicate over its rows."""
+    known = changes.Known(
+        join="",
+        is_new=f"coalesce({_condition(job, predicate)}, false)",
+        is_late="false",
+        locator=job.engine.null(job.engine.locator_type),
+        is_common=False,
+    )
+    return changes.stage(job, known)
+
+
+def _condition(job: Job, predicate: str) -> str:
+    """The predicate over rows called src that have the target's columns."""
+    columns = tuple(Column(column.name, column.type) for column in job.layout.output)
+    return changes.condition_expression(predicate, columns, job.engine)
+
+
+def in_range(job: Job) -> Query:
     """Return the incoming rows that satisfy the predicate."""
     return Query().then(
         "incoming",
-        f"select {', '.join(job.output)}\nfrom {job.working(names.STAGE)}\nwhere (\n{indented(predicate)}\n)",
+        f"select {', '.join(job.output)}\nfrom {job.working(names.STAGE)}\nwhere {names.IS_NEW}",
     )
 
 
@@ -168,17 +200,30 @@ def read_count(job: Job) -> Step:
     )
 
 
-def range_differences(job: Job, predicate: str) -> tuple[Step, Step]:
+def gone_range(job: Job, predicate: str) -> Step:
+    """Find the target's rows in the range, once: the predicate may look at the target. Out: one row per such row."""
+    query = Query().then(
+        "gone",
+        f"select src.{job.engine.locator} as {names.LOCATOR}\nfrom {job.target} as src\n"
+        f"where {_condition(job, predicate)}",
+    )
+    return Step("find the rows in the range", job.engine.create_working(job.working(names.GONE), query))
+
+
+def range_differences(job: Job) -> tuple[Step, Step]:
     """Set the incoming rows in the range beside the stored ones."""
-    stored = f"select {', '.join(job.output)}\nfrom {job.target}\nwhere (\n{indented(predicate)}\n)"
-    return _differing(job, in_range(job, predicate).render(), stored)
+    stored = (
+        f"select {', '.join(of('tgt', job.output))}\nfrom {job.target} as tgt\n"
+        f"join {job.working(names.GONE)} as gone on gone.{names.LOCATOR} = tgt.{job.engine.locator}"
+    )
+    return _differing(job, in_range(job).render(), stored)
 
 
-def replace_range(job: Job, predicate: str) -> tuple[Step, ...]:
+def replace_range(job: Job) -> tuple[Step, ...]:
     """Replace the stored rows in the range by the incoming ones, where any differ."""
-    insert = job.engine.insert(job.target, job.output, in_range(job, predicate))
-    delete = f"delete from {job.target}\nwhere (\n{indented(predicate)}\n)"
+    gone = Query().then("gone", f"select {names.LOCATOR} from {job.working(names.GONE)}")
+    insert = job.engine.insert(job.target, job.output, in_range(job))
     return (
-        Step("delete the rows in the range", delete, (DIFFERING,)),
+        Step("delete the rows in the range", job.engine.delete_located(job.target, gone), (DIFFERING,)),
         Step("insert the rows in the range", insert, (DIFFERING,)),
     )

@@ -12,9 +12,14 @@ from dbt_auto_cdc.scd import changes, check
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, all_of, any_of, comma
 
-ENDED = "num_versions_ended"
 WRITTEN = "num_versions_written"
 REMOVED = "num_versions_removed"
+FEW_ENDED = "num_versions_ended_and_few"
+MANY_ENDED = "num_versions_ended_and_many"
+
+# Up to one in so many rows of the target it is cheaper to write an ended version anew than to set its end in place:
+# its values are at hand, and a column-wise engine writes the column anew for every block that holds one of them.
+IN_PLACE_FROM = 100
 FORGOTTEN = "num_hidden_forgotten"
 HIDDEN = "num_hidden_remembered"
 
@@ -292,6 +297,10 @@ def _ordered(job: Job) -> str:
     if job.spec.sequence_ties != "fail":
         source += f"\nwhere evt.{job.engine.locator} not in (select locator from copies)"
     columns = [*job.keys, *changes.EVENT, *_marks(job)]
+    order = f"evt.{names.SEQUENCE}"
+    if not job.builds:
+        # A delete may be remembered and, by hand, have become a version's end: the remembered one stands for both.
+        order += f", case when evt.{names.HIDDEN} is null then 1 else 0 end"
     return f"""
 select * from (
     select
@@ -301,7 +310,7 @@ select * from (
         lag(evt.{job.engine.locator}) over events_of_key as {names.PREVIOUS_EVENT},
         lag(evt.{names.SEQUENCE}) over events_of_key as {names.PREVIOUS_SEQUENCE}
     {source}
-    window events_of_key as (partition by {", ".join(of("evt", job.keys))} order by evt.{names.SEQUENCE})
+    window events_of_key as (partition by {", ".join(of("evt", job.keys))} order by {order})
 ) as neighbours
 where {names.PREVIOUS_SEQUENCE} is null or {names.PREVIOUS_SEQUENCE} <> {names.SEQUENCE}"""
 
@@ -423,6 +432,7 @@ left join (select {names.SHOWS}, {untracked} from {here} where {names.SHOWS} is 
 
 # What becomes of a row of the timeline.
 _IS_WRITTEN = f"{names.LAST} and not {names.SAME}"
+_IS_KEPT = f"{names.SAME} and not {names.MOVED}"
 _IS_ENDED = f"{names.LAST} and {names.SAME} and {names.MOVED}"
 _IS_REMEMBERED = (
     f"{names.HIDDEN} is not null and ({names.KIND} = 'delete' or {names.WAS_IN} = {names.RUN_START})"
@@ -430,10 +440,11 @@ _IS_REMEMBERED = (
 _IS_FORGOTTEN = f"{names.HIDDEN} is not null and not ({names.HIDES} and {_IS_REMEMBERED})"
 
 
-def versions(job: Job) -> Query:
-    """Return the versions to be written, in the target's columns."""
+def versions(job: Job, *, with_ended: bool = False) -> Query:
+    """Return the versions to be written, in the target's columns; with those that only end where wanted."""
     chosen = f"{names.EVENT}, {names.RUN_START}, {names.RUN_END}"
-    written = f"select {chosen}\nfrom {job.working(names.TIMELINE)}\nwhere {_IS_WRITTEN}"
+    which = f"{names.LAST} and not ({_IS_KEPT})" if with_ended else _IS_WRITTEN
+    written = f"select {chosen}\nfrom {job.working(names.TIMELINE)}\nwhere {which}"
     bounds = [f"run.{names.RUN_START} as {job.start_at}", f"run.{names.RUN_END} as {job.end_at}"]
     return (
         Query()
@@ -498,13 +509,19 @@ where cmp.{names.KIND} = 'upsert'
 and not exists (select 1 from {job.working(names.STORED)} as tgt where {_is_inside(job)})"""
 
 
-def _removed(job: Job) -> Query:
-    """Return the locators of versions that do not stay."""
+def _removed(job: Job, *, with_ended: bool = False) -> Query:
+    """Return the locators of versions that do not stay; with those that only end where wanted."""
     cut = job.working(names.TIMELINE)
-    return Query().then(
-        "removed",
-        f"select evt.{names.LOCATOR} from {cut} as evt\nwhere evt.{names.LOCATOR} is not null and not exists (\n"
-        f"    select 1 from {cut} as kept where kept.{names.REPLACES} = evt.{names.LOCATOR} and kept.{names.SAME}\n)",
+    stays = _IS_KEPT if with_ended else names.SAME
+    kept = f"select {names.REPLACES} as locator from {cut} where {stays}"
+    return (
+        Query()
+        .then("kept", kept)
+        .then(
+            "removed",
+            f"select evt.{names.LOCATOR} from {cut} as evt\nwhere evt.{names.LOCATOR} is not null"
+            f" and not exists (select 1 from kept where kept.locator = evt.{names.LOCATOR})",
+        )
     )
 
 
@@ -526,11 +543,15 @@ def measure(job: Job) -> Step:
     stored = f"{names.LOCATOR} is not null"
     removed = f"{count(stored)} - {count(names.SAME)}"
     rewritten = count(f"{_IS_WRITTEN} and {names.REPLACES} is not null")
+    ended = count(_IS_ENDED)
+    is_few = f"{ended} * {IN_PLACE_FROM} <= (select count(*) from {job.target})"
+    alone = f"case when {ended} > 0 and {is_few} then 0 else 1 end"
     measured = f"""
 select
-    {count(_IS_ENDED)} as {ENDED},
-    {count(_IS_WRITTEN)} as {WRITTEN},
-    {removed} as {REMOVED},
+    case when {is_few} then {ended} else 0 end as {FEW_ENDED},
+    case when {is_few} then 0 else {ended} end as {MANY_ENDED},
+    {alone} * {count(_IS_WRITTEN)} as {WRITTEN},
+    {alone} * ({removed}) as {REMOVED},
     {count(_IS_FORGOTTEN)} + (select count(*) from orphaned) as {FORGOTTEN},
     {count(_is_missing(job))} as {HIDDEN},
     {count(_IS_ENDED)} + {count(_IS_WRITTEN)} as num_upserted_rows,
@@ -579,11 +600,14 @@ def apply(job: Job) -> tuple[Step, ...]:
 
 
 def write(job: Job) -> tuple[Step, ...]:
-    """Write what differs: ends by a one-column UPDATE, whole versions by DELETE and INSERT."""
+    """Write what differs: whole versions by DELETE and INSERT, many ends by a one-column UPDATE."""
     engine, target = job.engine, job.target
     columns = [*job.output, job.start_at, job.end_at]
+    gone, born = _removed(job, with_ended=True), versions(job, with_ended=True)
     return (
-        Step("end versions", engine.set_located(target, job.end_at, _ended(job)), (ENDED,)),
+        Step("delete versions, ended ones too", engine.delete_located(target, gone), (FEW_ENDED,)),
+        Step("insert versions, ended ones too", engine.insert(target, columns, born), (FEW_ENDED,)),
+        Step("end versions in place", engine.set_located(target, job.end_at, _ended(job)), (MANY_ENDED,)),
         Step("delete versions", engine.delete_located(target, _removed(job)), (REMOVED,)),
         Step("insert versions", engine.insert(target, columns, versions(job)), (WRITTEN,)),
     )

@@ -18,6 +18,7 @@ ONE = "num_single_versions"
 SEVERAL = "num_several_versions"
 VERSIONS = "num_snapshot_versions"
 SKIPPED = "num_skipped_versions"
+LATER = "num_later_bounds"
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,9 @@ def stage(job: Job) -> Step:
     if job.builds:
         return changes.stage(job)
     version = f"src.{names.SEQUENCE}"
-    last = (
-        f"select max({names.SEQUENCE}) as {names.LATEST} from {job.companion} where {names.KIND} = 'snapshot'"
-    )
     is_late = f"coalesce({version} <= last.{names.LATEST}, false)"
     known = changes.Known(
-        join=f"cross join ({last}) as last",
+        join=f"cross join ({_last(job)}) as last",
         is_new=f"not {is_late}",
         is_late=is_late,
         locator=job.engine.null(job.engine.locator_type),
@@ -48,28 +46,44 @@ def stage(job: Job) -> Step:
     return changes.stage(job, known)
 
 
+def _last(job: Job) -> str:
+    """One row: the last version applied, or null."""
+    applied = f"from {job.companion} where {names.KIND} = 'snapshot'"
+    return f"select max({names.SEQUENCE}) as {names.LATEST} {applied}"
+
+
 def versions(job: Job, limits: Limits) -> Step:
-    """List the versions to be applied, in ascending order. Out: one row per version, with its place from 1 on."""
-    rows = f"select {names.SEQUENCE} from {_fresh(job)}"
+    """List the versions that were read. Out: one row per version; those to be applied have their place from 1 on."""
+    staged = job.working(names.STAGE)
+    read = f"select {names.SEQUENCE} from {staged}"
     if limits.is_constant:
         constant = f"select {changes.sequence_expression(job.spec, (), job.engine)} as {names.SEQUENCE}"
-        above = (
-            f" where not exists (select 1 from {job.companion} as cmp where cmp.{names.KIND} = 'snapshot'"
-            f" and cmp.{names.SEQUENCE} >= one.{names.SEQUENCE})"
+        read += (
+            f"\nunion all\nselect * from (\n{constant}\n) as one where not exists (select 1 from {staged})"
         )
-        rows += f"\nunion all\nselect one.{names.SEQUENCE} from (\n{constant}\n) as one" + (
-            "" if job.builds else above
-        )
+    is_late = "false" if job.builds else f"coalesce(ver.{names.SEQUENCE} <= last.{names.LATEST}, false)"
+    last = "" if job.builds else f" cross join ({_last(job)}) as last"
+    place = f"row_number() over (partition by {names.IS_LATE} order by {names.SEQUENCE})"
     query = (
         Query()
-        .then("waiting", rows)
-        .then("versions", f"select distinct {names.SEQUENCE} from waiting where {names.SEQUENCE} is not null")
+        .then("versions_read", read)
+        .then(
+            "versions",
+            f"select distinct {names.SEQUENCE} from versions_read where {names.SEQUENCE} is not null",
+        )
+        .then(
+            "told", f"select ver.{names.SEQUENCE}, {is_late} as {names.IS_LATE}\nfrom versions as ver{last}"
+        )
         .then(
             "placed",
-            f"select {names.SEQUENCE}, row_number() over (order by {names.SEQUENCE}) as {names.PLACE} from versions",
+            f"select {names.SEQUENCE}, case when not {names.IS_LATE} then {place} end as {names.PLACE}\nfrom told",
         )
     )
-    return Step("list the versions", job.engine.create_working(job.working(names.VERSIONS), query))
+    return Step("list the versions", job.engine.create_working(_versions(job), query))
+
+
+def _versions(job: Job) -> str:
+    return job.working(names.VERSIONS)
 
 
 def _fresh(job: Job) -> str:
@@ -80,8 +94,6 @@ def _fresh(job: Job) -> str:
 
 def measured(job: Job, limits: Limits) -> Step:
     """Measure the snapshots and refuse what is none; out: one row."""
-    staged, waiting = job.working(names.STAGE), job.working(names.VERSIONS)
-    late = "0" if job.builds else f"count(distinct case when {names.IS_LATE} then {names.SEQUENCE} end)"
     place = ", ".join(of("stg", [*job.keys, names.SEQUENCE]))
     repeated = (
         f"select {place}, count(*) as {names.COPIES} from {_fresh(job)} group by {place} having count(*) > 1"
@@ -89,17 +101,23 @@ def measured(job: Job, limits: Limits) -> Step:
     example = (
         f"{job.key_text('repeated')} || ' in version ' || {job.engine.as_text(f'repeated.{names.SEQUENCE}')}"
     )
+    # Only a version that does not come with the rows can stand for a snapshot without any.
+    empty = f"case when counted.{check.READ} = 0 then waiting.{VERSIONS} else 0 end as empty_snapshots"
     query = (
         Query()
-        .then("counted", f"select count(*) as {check.READ}, {late} as {SKIPPED} from {staged}")
+        .then("counted", f"select count(*) as {check.READ} from {job.working(names.STAGE)}")
         .then("missing", _missing(job))
         .then("repeated", repeated)
         .then(
             "duplicated",
             f"select count(*) as duplicate_keys, min({example}) as duplicate_keys_example from repeated",
         )
-        .then("waiting", _waiting(waiting, _fresh(job)))
-        .then("measured", "select * from counted cross join missing cross join duplicated cross join waiting")
+        .then("waiting", _waiting(job))
+        .then(
+            "measured",
+            f"select counted.*, missing.*, duplicated.*, waiting.*, {empty}\n"
+            "from counted cross join missing cross join duplicated cross join waiting",
+        )
     )
     return Step("check the snapshots", query.render(), measures=True, rules=_rules(job, limits))
 
@@ -110,21 +128,30 @@ def _missing(job: Job) -> str:
         f"min(case when stg.{names.SEQUENCE} is null then {job.key_text('stg')} end) as null_version_example"
     )
     for number, key in enumerate(job.keys):
-        shown = job.engine.as_text(f"stg.{names.SEQUENCE}")
+        shown = f"coalesce({job.engine.as_text(f'stg.{names.SEQUENCE}')}, 'null')"
         columns.append(f"count(case when stg.{key} is null then 1 end) as null_key_{number}")
         columns.append(f"min(case when stg.{key} is null then {shown} end) as null_key_{number}_example")
     return f"select\n    {comma(columns)}\nfrom {_fresh(job)}"
 
 
-def _waiting(versions_table: str, fresh: str) -> str:
-    empty = f"not exists (select 1 from {fresh} where stg.{names.SEQUENCE} = ver.{names.SEQUENCE})"
-    return f"""
-select
-    count(*) as {VERSIONS},
-    case when count(*) = 1 then 1 else 0 end as {ONE},
-    case when count(*) > 1 then 1 else 0 end as {SEVERAL},
-    count(case when {empty} then 1 end) as empty_snapshots
-from {versions_table} as ver"""
+def _waiting(job: Job) -> str:
+    """One row: how many versions are to be applied, and how many of those that were read are too late."""
+    to_apply, source, skipped = f"count(ver.{names.PLACE})", f"{_versions(job)} as ver", [f"0 as {SKIPPED}"]
+    if not job.builds:
+        late = f"case when ver.{names.PLACE} is null then ver.{names.SEQUENCE} end"
+        greatest, last = (job.engine.as_text(f"max({shown})") for shown in (late, f"last.{names.LATEST}"))
+        skipped = [
+            f"count(*) - {to_apply} as {SKIPPED}",
+            f"{greatest} || ' (the last one is ' || {last} || ')' as {SKIPPED}_example",
+        ]
+        source += f" cross join ({_last(job)}) as last"
+    columns = [
+        f"{to_apply} as {VERSIONS}",
+        f"case when {to_apply} = 1 then 1 else 0 end as {ONE}",
+        f"case when {to_apply} > 1 then 1 else 0 end as {SEVERAL}",
+        *skipped,
+    ]
+    return f"select\n    {comma(columns)}\nfrom {source}"
 
 
 def _rules(job: Job, limits: Limits) -> tuple[Rule, ...]:
@@ -156,15 +183,14 @@ def _rules(job: Job, limits: Limits) -> tuple[Rule, ...]:
                 " meant",
             )
         )
-    if not job.builds:
-        rules.append(
-            Rule(
-                SKIPPED,
-                "{count} snapshot versions are not above the last one applied and were skipped; snapshots apply in"
-                " ascending order",
-                warns=True,
-            )
+    rules.append(
+        Rule(
+            SKIPPED,
+            "{count} snapshot versions are not above the last one applied and were skipped, for example {example};"
+            " snapshots apply in ascending order",
+            warns=True,
         )
+    )
     return tuple(rules)
 
 
@@ -237,10 +263,6 @@ def _among_all(job: Job) -> Query:
     return query.then("events", f"{_at(job, f'ver.{names.SEQUENCE}')}\njoin {versions_of}")
 
 
-def _versions(job: Job) -> str:
-    return job.working(names.VERSIONS)
-
-
 def _differing(job: Job, *, placed: bool) -> str:
     """Pairs of a key's rows, now and past, that are not alike; one side is null where the key is missing.
 
@@ -270,44 +292,111 @@ where {any_of([f"now.{key} is null", f"past.{key} is null", *unlike])}"""
 
 
 def judged(job: Job, limits: Limits) -> Step:
-    """Count the events, and refuse versions that delete more than they may."""
+    """Count the events, and refuse versions that delete more than they may, and keys with several rows by hand."""
+    sources = ["counted"]
+    rules: list[Rule] = []
     columns = [f"count(*) as {check.NEW}"]
     if not (job.spec.scd2 or job.builds):
         columns.append(f"count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows")
     query = Query().then("counted", f"select {', '.join(columns)} from {_compared(job)}")
-    if limits.max_delete_ratio is None or job.builds:
-        return Step("count the differences", query.render(), _if_any(job), measures=True)
-    stored = f"select count(*) as {names.COPIES} from {job.target}" + (
-        f" where {job.end_at} is null" if job.spec.scd2 else ""
+    if not job.builds:
+        query = query.then(*_by_hand(job))
+        sources.append("by_hand")
+        rules += _BY_HAND
+    if limits.max_delete_ratio is not None:
+        query = _sized(job, query).then("greedy", _greedy(job, limits.max_delete_ratio))
+        sources.append("greedy")
+        rules.append(_too_many(limits.max_delete_ratio))
+    query = query.then("judged", "select *\nfrom " + " cross join ".join(sources))
+    return Step("count the differences", query.render(), _if_any(job), measures=True, rules=tuple(rules))
+
+
+def _by_hand(job: Job) -> tuple[str, str]:
+    """One row: what only somebody's hand can have written. Bounds of our own lie below the versions to be applied."""
+    if job.spec.scd2:
+        bounds = any_of(f"tgt.{bound} >= {_first(job)}" for bound in (job.start_at, job.end_at))
+        return "by_hand", f"select count(*) as {LATER} from {job.target} as tgt where {bounds}"
+    keys = ", ".join(job.keys)
+    repeated = f"select {keys} from {_compared(job)} group by {keys} having count(*) > 1"
+    return "by_hand", (
+        f"select count(*) as repeated_keys, min({job.key_text('found')}) as repeated_keys_example\n"
+        f"from ({repeated}) as found"
     )
+
+
+_BY_HAND = (
+    Rule(
+        "repeated_keys",
+        "{count} keys have more than one row in the target, for example {example}; they were written by hand: delete"
+        " all but one of each",
+    ),
+)
+
+
+def _first(job: Job) -> str:
+    """The first version to be applied."""
+    return f"(select min({names.SEQUENCE}) from {_versions(job)} where {names.PLACE} = 1)"
+
+
+def _sized(job: Job, query: Query) -> Query:
+    """Add how many rows stood before each version to be applied, and how many of them it lacks."""
+    is_open = f" where {job.end_at} is null" if job.spec.scd2 else ""
+    stored = f"select count(*) as {names.COPIES} from {job.target}{is_open}"
     sizes = f"""
 select ver.{names.PLACE}, ver.{names.SEQUENCE}, count(stg.{names.SEQUENCE}) as {names.COPIES}
 from {_versions(job)} as ver left join {_fresh(job)} on stg.{names.SEQUENCE} = ver.{names.SEQUENCE}
+where ver.{names.PLACE} is not null
 group by ver.{names.PLACE}, ver.{names.SEQUENCE}"""
     before = f"""
 select sizes.{names.SEQUENCE},
     coalesce(lag(sizes.{names.COPIES}) over (order by sizes.{names.PLACE}), stored.{names.COPIES}) as {names.COPIES}
 from sizes cross join stored"""
+    query = query.then("stored", f"select 0 as {names.COPIES}" if job.builds else stored)
+    query = query.then("sizes", sizes).then("before", before)
+    if not job.spec.scd2:
+        return _missing_keys(job, query)
+    deletes = f"select {names.SEQUENCE}, count(*) as {names.WAYS} from {_compared(job)}"
+    return query.then("deletes", f"{deletes}\nwhere {names.KIND} = 'delete' group by {names.SEQUENCE}")
+
+
+def _missing_keys(job: Job, query: Query) -> Query:
+    """Add how many keys each version lacks: SCD type 1 compares only the last one with the target."""
+    place, keys = f"ver.{names.PLACE}", ", ".join(job.keys)
+    present = (
+        f"select {', '.join([*of('stg', job.keys), place])}\nfrom {_fresh(job)}\n"
+        f"join {_versions(job)} as ver on ver.{names.SEQUENCE} = stg.{names.SEQUENCE}"
+    )
+    past = f"select {keys}, {names.PLACE} + 1 as {names.PLACE} from present"
+    if not job.builds:
+        past += f"\nunion all\nselect {keys}, 1 as {names.PLACE} from {job.target}"
     deletes = f"""
-select {names.SEQUENCE}, count(*) as {names.WAYS} from {_compared(job)}
-where {names.KIND} = 'delete' group by {names.SEQUENCE}"""
-    shown = job.engine.as_text(f"before.{names.SEQUENCE}")
-    example = (
-        f"'version ' || {shown} || ' deletes ' || {job.engine.as_text(f'deletes.{names.WAYS}')} || ' of ' || "
-        + (job.engine.as_text(f"before.{names.COPIES}"))
+select ver.{names.SEQUENCE}, count(*) as {names.WAYS}
+from past join {_versions(job)} as ver on ver.{names.PLACE} = past.{names.PLACE}
+where not exists (
+    select 1 from present as now where {job.same_key("now", "past")} and now.{names.PLACE} = past.{names.PLACE}
+)
+group by ver.{names.SEQUENCE}"""
+    return query.then("present", present).then("past", past).then("deletes", deletes)
+
+
+def _greedy(job: Job, ratio: float) -> str:
+    """One row: how many versions delete a greater share of the rows than they may."""
+    version, gone, rows_before = map(
+        job.engine.as_text, (f"before.{names.SEQUENCE}", f"deletes.{names.WAYS}", f"before.{names.COPIES}")
     )
-    refused = f"""
-select count(*) as greedy_versions, min({example} || ' rows') as greedy_versions_example
+    example = f"'version ' || {version} || ' deletes ' || {gone} || ' of ' || {rows_before} || ' rows'"
+    return f"""
+select count(*) as greedy_versions, min({example}) as greedy_versions_example
 from deletes join before on before.{names.SEQUENCE} = deletes.{names.SEQUENCE}
-where deletes.{names.WAYS} > {limits.max_delete_ratio} * before.{names.COPIES}"""
-    query = query.then("stored", stored).then("sizes", sizes).then("before", before).then("deletes", deletes)
-    query = query.then("refused", refused).then("judged", "select * from counted cross join refused")
-    rule = Rule(
+where deletes.{names.WAYS} > {ratio} * before.{names.COPIES}"""
+
+
+def _too_many(ratio: float) -> Rule:
+    return Rule(
         "greedy_versions",
-        f"{{count}} versions delete more than max_delete_ratio {limits.max_delete_ratio} allows, for example"
-        f" {{example}}; a half-written extract looks like that: check the source, or raise max_delete_ratio",
+        f"{{count}} versions delete more than max_delete_ratio {ratio} allows, for example {{example}}; a half-written"
+        f" extract looks like that: check the source, or raise max_delete_ratio",
     )
-    return Step("count the differences", query.render(), _if_any(job), measures=True, rules=(rule,))
 
 
 def _if_any(job: Job) -> tuple[str, ...]:
@@ -342,9 +431,12 @@ def rows(job: Job) -> Query:
     return Query().then("rows", f"select {columns} from {_compared(job)} where {names.KIND} = 'upsert'")
 
 
-def open_versions(job: Job) -> Step:
-    """Find the open versions of the keys that differ: snapshots come in order, so only these can change."""
-    keys = ", ".join(job.keys)
+def open_versions(job: Job) -> tuple[Step, ...]:
+    """Find the versions of the keys that differ which can change: the open ones, as snapshots come in order.
+
+    Rows written by hand may lie later. They count: their bounds are events, and an event at one is known.
+    """
+    keys, stored = ", ".join(job.keys), job.working(names.STORED)
     query = Query().then(
         "stored",
         f"select {', '.join(of('tgt', job.keys))},\n"
@@ -352,10 +444,15 @@ def open_versions(job: Job) -> Step:
         f" tgt.{job.engine.locator} as {names.LOCATOR}\n"
         f"from {job.target} as tgt\n"
         f"join (select distinct {keys} from {_compared(job)}) as evt on {job.same_key('evt', 'tgt')}\n"
-        f"where tgt.{job.end_at} is null",
+        f"where tgt.{job.end_at} is null or tgt.{job.end_at} >= {_first(job)}",
     )
-    return Step(
-        "find the versions of the keys",
-        job.engine.create_working(job.working(names.STORED), query),
-        (check.NEW,),
+    bounds = Query().then(
+        "bounds",
+        f"select {keys}, {names.SEQUENCE} from {stored}\n"
+        f"union all\nselect {keys}, {names.OLD_END} as {names.SEQUENCE} from {stored}",
+    )
+    known = job.engine.delete_matching(_compared(job), [*job.keys, names.SEQUENCE], bounds)
+    return (
+        Step("find the versions of the keys", job.engine.create_working(stored, query), (check.NEW,)),
+        Step("leave out what a bound says already", known, (LATER,)),
     )

@@ -2,7 +2,8 @@
   After `dbt clone`: gives each cloned target of ours the companion of the one it was cloned from.
   Everything is looked at before anything is written; then it is one transaction a model.
 #}
-{% macro clone_companions(from_schema, from_database=none, models=none) %}
+{% macro clone_companions(from_schema=none, from_database=none, models=none) %}
+  {% do auto_cdc._require('clone_companions', 'from_schema', from_schema) %}
   {% if execute %}
     {% set plans = [] %}
     {% for node in auto_cdc._python().find_models(resolver=builtins.ref, wanted=models) %}

@@ -25,6 +25,8 @@ def find_models(nodes: Mapping[str, Any], kinds: frozenset[str], wanted: Sequenc
     ]
     if wanted is None:
         return models
+    if isinstance(wanted, str):
+        raise AutoCdcError(wanted, [f"models is the text {wanted!r}; write a list: [{wanted}]"])
     return [_find(name, models, nodes, kinds) for name in wanted]
 
 
@@ -39,7 +41,7 @@ def _find(name: str, models: Sequence[Any], nodes: Mapping[str, Any], kinds: fro
     if others:
         kind = others[0].config.get("materialized")
         raise AutoCdcError(
-            name, [f"it is materialized as {kind}; name a model materialized as {listed(kinds)}"]
+            name, [f"it is materialized as {kind}; name a model materialized as {listed(sorted(kinds))}"]
         )
     near = did_you_mean(name, [node.name for node in models])
     raise AutoCdcError(name, [f"there is no such model; {near}"])

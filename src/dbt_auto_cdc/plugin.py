@@ -163,7 +163,8 @@ class AutoCdcPlugin(dbtPlugin):
             for warning in warnings:
                 warn_or_error(JinjaLogWarning(msg=warning))
             if problems:
-                raise ParsingError("\n".join(problems))
+                way_round = "(AUTO_CDC_PARSE_VALIDATION=0 in the environment leaves this check to the models' own runs)"
+                raise ParsingError("\n".join([*problems, way_round]))
         return {}
 
     # Not dbt's decorator: that one prefixes the hook's name and turns the error into a runtime error.

@@ -405,11 +405,30 @@ _OTHER_WORDS = {
     "updated_at": ("sequence_by", "snapshot_version"),
     "sequence_by": ("snapshot_version",),
     "snapshot_version": ("sequence_by",),
-    "merge_update_columns": ("column_list",),
-    "merge_exclude_columns": ("except_column_list",),
     "check_cols": ("track_history_column_list",),
     "invalidate_hard_deletes": ("apply_as_deletes",),
     "hard_deletes": ("apply_as_deletes",),
+}
+# What Lakeflow has beside, and other tools' options without a counterpart.
+_NOT_HERE = {
+    **dict.fromkeys(
+        (
+            "ignore_null_updates",
+            "ignore_null_updates_column_list",
+            "ignore_null_updates_except_column_list",
+            "columns_to_update",
+            "system_sequence_by",
+            "version_query",
+            "once",
+            "flows",
+        ),
+        "is an option of Lakeflow that is not built yet; leave it out",
+    ),
+    **dict.fromkeys(
+        ("merge_update_columns", "merge_exclude_columns"),
+        "has no counterpart: a merge keeps the first value of a column that it leaves out of updates, and here every"
+        " event brings all its columns; leave it out",
+    ),
 }
 _EXCLUSIVE = (
     ("column_list", "except_column_list"),
@@ -480,6 +499,9 @@ def _unknown(
     options = options_of(materialized)
     for name, value in config.items():
         if name in options or value is None:
+            continue
+        if name in _NOT_HERE:
+            problems[name] = f"{name} {_NOT_HERE[name]}"
             continue
         instead = next((word for word in _OTHER_WORDS.get(name, ()) if word in options), None)
         if instead:

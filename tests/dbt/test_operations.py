@@ -396,3 +396,14 @@ def test_from_another_database(shop: Project) -> None:
     shop.succeed("run")
     expected = [(1, "Oslo", 10, 20), (1, "Kiel", 20, 40), (1, "Oslo", 40, None)]
     assert expected == shop.query(HISTORY.format("users"))
+
+
+@pytest.mark.parametrize(
+    ("operation", "argument"), [("explain", "model"), ("adopt", "model"), ("clone_companions", "from_schema")]
+)
+def test_an_operation_without_its_argument_says_what_to_write(
+    project: Project, operation: str, argument: str
+) -> None:
+    """No internal error: the message has the command with the argument."""
+    project.run("run-operation", f"auto_cdc.{operation}")
+    assert f"write dbt run-operation auto_cdc.{operation} --args '{{{argument}: ...}}'" in project.log

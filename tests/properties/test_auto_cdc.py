@@ -5,7 +5,7 @@ Not here: dbt (`test_through_dbt`), rows written by hand (`test_dml`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import duckdb
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt_auto_cdc.scd import scd2
-from tests.strategies import Stream, crowded_streams, streams
+from tests.strategies import Shape, Stream, Tracking, crowded_streams, streams
 from tests.watched import Watched, examples
 
 if TYPE_CHECKING:
@@ -111,3 +111,16 @@ def test_tombstone_retention(connection: duckdb.DuckDBPyConnection, stream: Stre
     target = Watched(connection, stream.shape, retention=retention)
     for run in stream.runs:
         target.run(run)
+
+
+@pytest.mark.parametrize("scd_type", [1, 2])
+def test_the_first_run_lets_tombstones_go_too(
+    connection: duckdb.DuckDBPyConnection, scd_type: Literal[1, 2]
+) -> None:
+    """A tombstone that is too old in the run that builds the target keeps nothing out afterwards."""
+    shape = Shape(scd_type, ("id",), ("a",), ("seq",), is_sequence_output=False, tracking=Tracking("all"))
+    target = Watched(connection, shape, retention=2)
+    gone, old = shape.event("delete", ((1,), 3), {"a": 0}), shape.event("upsert", ((1,), 2), {"a": 0})
+    target.run([gone, shape.event("upsert", ((2,), 9), {"a": 0})])
+    target.run([old])
+    assert {1, 2} == {row["id"] for row in target.look().rows}

@@ -6,12 +6,13 @@ Straight on DuckDB. Not here: random rows (`properties/test_replace`), refusals 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
 import pytest
 
-from dbt_auto_cdc.execute import Outcome
+from dbt_auto_cdc.execute import Outcome, Sent
 from tests.direct import Direct
 
 USING: dict[str, Any] = {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "seq"}
@@ -331,3 +332,37 @@ def test_relations_of_the_model_may_have_any_name(target: Direct, config: dict[s
         where = {**WHERE, "replace_where": f"seq in (select seq from {name})"}
         take(target, where, f"select * from {name}", full_refresh=True)
         assert (0, 0, 1, 0) == figures(take(target, where, f"select * from {name}"))
+
+
+# -- How rows are found ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Explained(Direct):
+    """A target whose statements are explained before they are sent."""
+
+    plans: dict[str, str] = field(default_factory=dict)
+
+    def _send(self, name: str, sql: str) -> Sent:
+        _, statement = sql.split("\n", 1)
+        self.plans[name] = self.connection.execute(f"explain {statement}").fetchall()[0][1]
+        return super()._send(name, sql)
+
+
+@pytest.mark.parametrize("equal", ["replace", "append"])
+def test_keys_are_found_by_hash(equal: str) -> None:
+    """Keys that may be null are compared in a form that joins find rows by: nowhere is each row set beside each."""
+    config = {**USING, "replace_using": ["id", "part"], "equal_sequence": equal}
+    rows = "select i as id, nullif(i % 3, 0) as part, {} as seq, i % 7 as city from range(1000) as t(i)"
+    with duckdb.connect() as connection:
+        target = Explained(connection)
+        for sequence in (1, 1, 2):
+            take(target, config, rows.format(sequence))
+    assert 7 <= len(target.plans)
+    slow = [
+        name
+        for name, plan in target.plans.items()
+        if "nested loop" in plan.lower() or "nl join" in plan.lower()
+    ]
+    assert [] == slow
+    assert "Hash Join" in target.plans["find the newest rows of each key"]

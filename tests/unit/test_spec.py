@@ -167,14 +167,27 @@ def test_a_misspelt_required_option_is_one_problem() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("ignore_null_updates", "is an option of Lakeflow that is not built yet"),
+        ("system_sequence_by", "is an option of Lakeflow that is not built yet"),
+        ("merge_exclude_columns", "has no counterpart"),
+        ("merge_update_columns", "has no counterpart"),
+    ],
+)
+def test_what_is_not_here_is_said_to_be(name: str, said: str) -> None:
+    """An option that the user has reason to expect is not called a misspelling."""
+    (problem,) = problems_of({**GOOD, name: ["id"]})
+    assert problem.startswith(f"{name} {said}")
+
+
+@pytest.mark.parametrize(
     ("name", "ours"),
     [
         ("unique_key", "keys"),
         ("primary_key", "keys"),
         ("updated_at", "sequence_by"),
         ("check_cols", "track_history_column_list"),
-        ("merge_exclude_columns", "except_column_list"),
-        ("merge_update_columns", "column_list"),
         ("hard_deletes", "apply_as_deletes"),
         ("invalidate_hard_deletes", "apply_as_deletes"),
     ],

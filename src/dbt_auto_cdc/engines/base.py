@@ -57,6 +57,10 @@ class Engine:
         """Return the condition that two values are not the same, where null is a value."""
         return f"{left} is distinct from {right}"
 
+    def is_same(self, left: str, right: str) -> str:
+        """Return the condition that two values are the same, null being one, in a form that joins find rows by."""
+        return f"{left} is not distinct from {right}"
+
     def comparable(self, expression: str, type_name: str) -> str:
         """Return the expression in a form that can be compared and grouped."""
         del type_name

@@ -58,8 +58,7 @@ def _sequence(job: Job) -> str:
 
 def _same(job: Job, left: str, right: str) -> str:
     """The condition that rows have one key; a null is a key's part like any other."""
-    engine = job.engine
-    return all_of(f"not ({engine.differs(f'{left}.{key}', f'{right}.{key}')})" for key in job.keys)
+    return all_of(job.engine.is_same(f"{left}.{key}", f"{right}.{key}") for key in job.keys)
 
 
 def checked(job: Job) -> Step:

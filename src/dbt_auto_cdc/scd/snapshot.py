@@ -315,7 +315,9 @@ def _by_hand(job: Job) -> tuple[str, str]:
     """One row: what only somebody's hand can have written. Bounds of our own lie below the versions to be applied."""
     if job.spec.scd2:
         bounds = any_of(f"tgt.{bound} >= {_first(job)}" for bound in (job.start_at, job.end_at))
-        return "by_hand", f"select count(*) as {LATER} from {job.target} as tgt where {bounds}"
+        matters = f"exists (select 1 from {_compared(job)})"
+        found = f"select count(*) as {LATER} from {job.target} as tgt where {matters} and ({bounds})"
+        return "by_hand", found
     keys = ", ".join(job.keys)
     repeated = f"select {keys} from {_compared(job)} group by {keys} having count(*) > 1"
     return "by_hand", (

@@ -277,7 +277,7 @@ def test_zero_rows_with_a_version_column(target: Kept, config: dict[str, Any]) -
     """No rows, no version: that is no snapshot, and nothing is done, however much may be deleted."""
     target.feeds()
     before = target.sees()
-    for version in ("v", "v + 0", "coalesce(v, 20)", '"V"'):
+    for version in ("v", "v + 0", "coalesce(v, 20)", '"V"', "cast(null as bigint)"):
         allowed = {
             **config,
             "snapshot_version": version,
@@ -536,6 +536,14 @@ def test_versions_by_hand_that_lie_later() -> None:
     target.run(SCD2)
     assert [("Oslo", 10, 20), ("Kiel", 20, 50), ("Kiel", 60, None)] == history(target, 1)
     assert [("Kiel", 20, 50), ("hand", 50, 60), ("Kiel", 60, None)] == history(target, 5)
+
+
+def test_a_snapshot_that_changes_nothing_beside_later_versions() -> None:
+    """Versions by hand of keys that stay are not met."""
+    target = kept(SCD2)
+    target.connection.execute("insert into target values (5, 'n', 'hand', 'h', 5, 50)")
+    target.feeds(FIRST.replace("10)", "20)"))
+    assert (0, 0) == written(target.run(SCD2))
 
 
 def test_rows_by_hand_are_the_snapshot_before(target: Kept, config: dict[str, Any]) -> None:

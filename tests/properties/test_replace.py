@@ -177,7 +177,10 @@ def at_least(limit: int) -> Predicate:
 RANGES: list[tuple[str, Predicate]] = [
     ("day >= 1", at_least(1)),
     ("day >= 2", at_least(2)),
-    ("day >= 1 and (region = 'n' or region is null)", lambda row: row["day"] == 1 and row["region"] != ""),
+    (
+        "day >= 1 and (region = 'n' or region is null)",
+        lambda row: (row["day"] or 0) >= 1 and row["region"] in {"n", None},
+    ),
     ("amount > 0.7", lambda row: None if row["amount"] is None else row["amount"] > 0.7),
     ("true", lambda _: True),
     ("null", lambda _: None),

@@ -1,6 +1,6 @@
-{# After the commit: frees what the plan's statements used. #}
-{% macro _close(plan) %}
-  {% for step in plan.closing %}
+{# After the commit: frees what the statements of a turn used. #}
+{% macro _close(turns) %}
+  {% for step in turns.closing %}
     {% do run_query(step.text) %}
   {% endfor %}
 {% endmacro %}

@@ -1,5 +1,6 @@
 {# The model at hand, with its options parsed and its relations named. #}
 {% macro _open(target) %}
+  {% set asks = auto_cdc._version_query() is not none %}
   {% set overrides = var('replace_where_overrides', none) %}
   {{ return(auto_cdc._python().open_model(
     name=model.name,
@@ -10,6 +11,7 @@
     target=target | string,
     sql=compiled_code,
     beside=target.incorporate,
+    current_version=auto_cdc.current_snapshot_version() if asks else '',
     replace_where_overrides=overrides,
     overridable=auto_cdc._overridable() if overrides else []
   )) }}

@@ -18,11 +18,19 @@ from dbt_auto_cdc.execute import Outcome, Send, Sent, Tell, execute
 from dbt_auto_cdc.materializations import auto_cdc, auto_cdc_snapshot
 from dbt_auto_cdc.materializations import replace as replace_rows
 from dbt_auto_cdc.materializations.tables import Table
+from dbt_auto_cdc.materializations.version_query import (
+    NO_VERSION,
+    VERSION,
+    Turns,
+    last_version,
+    look_up,
+    relation,
+)
 from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.relations import companion_identifier, relations_of
-from dbt_auto_cdc.spec import DBT_OPTIONS, SCD2, SPECS, Spec, options_of, parse
-from dbt_auto_cdc.sql import without_semicolon
+from dbt_auto_cdc.spec import DBT_OPTIONS, SCD2, SPECS, AutoCdcSnapshot, Spec, options_of, parse
+from dbt_auto_cdc.sql import indented, without_semicolon
 from dbt_auto_cdc.state import Relations
 
 MATERIALIZATIONS = frozenset(SPECS)
@@ -83,6 +91,7 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     sql: str,
     beside: Callable[..., object],
     known: frozenset[str] = frozenset(),
+    current_version: str = "",
     replace_where_overrides: object = None,
     overridable: Sequence[str] = (),
 ) -> Model:
@@ -90,14 +99,13 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
 
     `config` is dbt's whole configuration of the model, `written` what the user set of it (dbt fills in the rest);
     `beside(path={"identifier": ...})` gives a relation in the target's schema; `known` are the option names that
-    dbt and the adapter declare; `replace_where_overrides` gives models among `overridable` another predicate for this
+    dbt and the adapter declare; `current_version` is the relation that holds the version that a version query gave;
+    `replace_where_overrides` gives models among `overridable` another predicate for this
     run. Raises `AutoCdcError` for every problem of the configuration at once.
     """
     engine = engine_for(adapter_type)
     if engine is None:
-        raise AutoCdcError(
-            name, [f"there is no engine for adapter {adapter_type}; there is: {listed(supported())}"]
-        )
+        raise AutoCdcError(name, [_no_engine(adapter_type)])
     materialized = str(config.get("materialized", "auto_cdc"))
     known_options = options_of(materialized)
     options = {
@@ -113,7 +121,21 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     if problems:
         raise AutoCdcError(name, problems)
     relations = relations_of(adapter_type, identifier, target=target, beside=beside)
+    if isinstance(spec, AutoCdcSnapshot) and spec.version_query:
+        if target in spec.version_query:
+            raise AutoCdcError(name, [_RENDERED_TOO_EARLY])
+        spec = replace(spec, snapshot_version=f"(select {VERSION} from {current_version})")
     return Model(name, materialized, spec, engine, relations, without_semicolon(sql))
+
+
+def _no_engine(adapter_type: str) -> str:
+    return f"there is no engine for adapter {adapter_type}; there is: {listed(supported())}"
+
+
+_RENDERED_TOO_EARLY = (
+    "version_query names the model itself, for dbt rendered it before it knew the project; write Jinja inside it as"
+    " text: version_query=\"select min(loaded_at) from {{ ref('dumps') }} where ...\""
+)
 
 
 def _overrides(given: object, overridable: Sequence[str]) -> tuple[Mapping[str, object], list[str]]:
@@ -141,17 +163,20 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     full_refresh: bool = False,
     contract_sql: str = "",
     partial: str = "",
+    waits: bool = False,
 ) -> Plan:
     """Observe through `ask`, which answers one query with its rows, and return the plan of the next run.
 
-    `partial` names the flag, `--empty` or `--sample`, under which the model reads a part of its source.
+    `partial` names the flag, `--empty` or `--sample`, under which the model reads a part of its source; `waits` tells
+    that a version query found no snapshot, so that the model has no rows whatever its SQL says.
     """
     rebuilt = full_refresh and model.spec.full_refresh is not False
     if target_is_view and companion_exists and not rebuilt:
         raise AutoCdcError(model.name, [_refused_clone(model.relations)])
     existing = Existing(target_exists, companion_exists, target_is_view, rebuilt)
-    state = observe(model.name, model.spec, model.sql, model.relations, model.engine, existing, ask)
-    state = replace(state, full_refresh=full_refresh, contract_sql=contract_sql, partial=partial)
+    sql = f"select * from (\n{indented(model.sql)}\n) as nothing where false" if waits else model.sql
+    state = observe(model.name, model.spec, sql, model.relations, model.engine, existing, ask)
+    state = replace(state, full_refresh=full_refresh, contract_sql=contract_sql, partial=partial, waits=waits)
     return _PLANS[model.materialized](Table(model.name, model.spec, state, model.relations, model.engine))
 
 
@@ -186,6 +211,25 @@ def refuse_swap(*, model: Model, plan: Plan) -> None:
         raise AutoCdcError(model.name, [problem])
 
 
+def turns(*, model: Model, partial: str = "") -> Turns:
+    """Return the turns of a run: as many as a version query returns versions, else one."""
+    asks = isinstance(model.spec, AutoCdcSnapshot) and model.spec.version_query is not None
+    return Turns(model.name, model.relations, model.engine, asks=asks, partial=bool(partial))
+
+
+def ask_version(*, turns: Turns, query: str, applying: bool, ask: Ask, send: Send) -> None:
+    """Ask a version query for the next version; `applying` tells whether the target that is there goes on."""
+    look_up(turns, without_semicolon(query), applying=applying, ask=ask, send=send)
+
+
+def version_relation(*, adapter_type: str, identifier: str, last: bool) -> str:
+    """Return the relation that holds the last version applied, or the one to be applied, while a model runs."""
+    engine = engine_for(adapter_type)
+    if engine is None:
+        raise AutoCdcError(identifier, [_no_engine(adapter_type)])
+    return relation(engine=engine, identifier=identifier, last=last)
+
+
 def run_plan(*, plan: Plan, send: Send, tell: Tell | None = None) -> Outcome:
     """Send the plan's statements through `send` and return the figures and warnings; `tell` shows progress."""
     return execute(plan, send, tell)
@@ -211,4 +255,9 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "refuse_swap": refuse_swap,
     "run_plan": run_plan,
     "sent": sent,
+    "turns": turns,
+    "ask_version": ask_version,
+    "version_relation": version_relation,
+    "last_version": last_version,
+    "no_version": lambda: NO_VERSION,
 }

@@ -50,6 +50,14 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
+    def add(self, other: Outcome) -> None:
+        """Add what a further run of the same model did."""
+        for name, count in other.measures.items():
+            self.measures[name] = self.measures.get(name, 0) + count
+        for name, seconds in other.seconds.items():
+            self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        self.warnings += other.warnings
+
     @property
     def figures(self) -> dict[str, int]:
         """The figures of the run: rows of the visible target upserted and deleted, events read, late and so on."""

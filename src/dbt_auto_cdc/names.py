@@ -58,6 +58,8 @@ STORED = COMPANION + "_stored"
 LINE = COMPANION + "_line"
 TIMELINE = COMPANION + "_timeline"
 REBUILT = COMPANION + "_rebuilt"
+NEXT_VERSION = COMPANION + "_next_version"
+LAST_VERSION = COMPANION + "_last_version"
 
 
 def with_suffix(identifier: str, suffix: str, limit: int) -> str:

@@ -237,10 +237,18 @@ class _Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class _Versions:
-    snapshot_version: str = option(
+    snapshot_version: str | None = option(
         _text,
         "column, SQL expression, or `auto`",
-        "The version of the snapshot a row belongs to; `auto` counts the runs' snapshots 0, 1, 2 and so on.",
+        "The version of the snapshot a row belongs to; `auto` counts the runs' snapshots 0, 1, 2 and so on. This or"
+        " `version_query` is required.",
+        default=None,
+    )
+    version_query: str | None = option(
+        _text,
+        "SQL query",
+        "Gives the version of the next snapshot, or no row; asked until it gives none, with a commit for each version.",
+        default=None,
     )
 
 
@@ -259,6 +267,9 @@ class _Guards:
 
 @dataclass(frozen=True, kw_only=True)
 class _Table:
+    # Of a required option: another that does in its place.
+    INSTEAD: ClassVar[Mapping[str, str]] = {}
+
     on_schema_change: str = option(
         _one_of(*SCHEMA_CHANGES),
         "`append_new_columns`, `fail`, `ignore` or `sync_all_columns`",
@@ -294,9 +305,10 @@ class AutoCdcSnapshot(_Table, _Guards, _Columns, _Versions, _Keyed):
         "keys": "list the columns that identify a row",
         "snapshot_version": (
             "name the column that tells which snapshot a row belongs to, write an expression such as"
-            " date '2026-11-29', or write auto to count the snapshots"
+            " date '2026-11-29', write auto to count the snapshots, or set version_query instead"
         ),
     }
+    INSTEAD: ClassVar[Mapping[str, str]] = {"snapshot_version": "version_query"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -418,7 +430,6 @@ _NOT_HERE = {
             "ignore_null_updates_except_column_list",
             "columns_to_update",
             "system_sequence_by",
-            "version_query",
             "once",
             "flows",
         ),
@@ -433,6 +444,7 @@ _NOT_HERE = {
 _EXCLUSIVE = (
     ("column_list", "except_column_list"),
     ("track_history_column_list", "track_history_except_column_list"),
+    ("snapshot_version", "version_query"),
 )
 
 
@@ -466,6 +478,7 @@ def parse(
         f"{name} is missing; {instead}"
         for name, instead in spec.REQUIRED.items()
         if name not in written
+        and spec.INSTEAD.get(name) not in written
         and not any(text.endswith((f" {name}", f" {name}?")) for text in unknown.values())
     ]
     problems += _conflicts(written, values)

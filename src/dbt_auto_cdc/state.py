@@ -87,7 +87,7 @@ class State:
     `target` and `companion` are None where there is no such relation; `sequence_type` is empty where it could not be
     told, and `refused` says why; `indexes` are those in the way of changes to the target; `contract_sql` holds the
     columns and constraints of an enforced contract, else nothing; `partial` is the flag of dbt's under which the model
-    reads a part of its source only.
+    reads a part of its source only; `waits` tells that a version query found no snapshot that is to be applied.
     """
 
     model_sql: str
@@ -102,3 +102,4 @@ class State:
     full_refresh: bool = False
     contract_sql: str = ""
     partial: str = ""
+    waits: bool = False

@@ -137,6 +137,10 @@ class Engine:
         """Return the statement that fills a working table."""
         return f"create temporary table {name} as\n{query.render()}"
 
+    def create_view(self, name: str, query: Query) -> str:
+        """Return the statement that makes a view which lives as long as the connection."""
+        return f"create temporary view {name} as\n{query.render()}"
+
     def drop_working(self, names: list[str]) -> str:
         """Return the statements that free working tables."""
         return "\n".join(f"drop table if exists {name};" for name in names)

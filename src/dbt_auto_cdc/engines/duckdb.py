@@ -143,6 +143,10 @@ class DuckDB(Engine):
         """Return the statement that fills a working table, replacing what a failed run left."""
         return f"create or replace temp table {name} as\n{query.render()}"
 
+    def create_view(self, name: str, query: Query) -> str:
+        """Return the statement that makes a view, replacing what a failed run left."""
+        return f"create or replace temp view {name} as\n{query.render()}"
+
     def delete_matching(self, relation: str, keys: list[str], query: Query) -> str:
         """Return the statement that removes the rows whose keys a query gives."""
         on = all_of(f"tgt.{key} = gone.{key}" for key in keys)

@@ -27,7 +27,8 @@ def plan(table: Table) -> Plan:
     if job.reads_a_part:
         return evolution.only(job)
     limits = snapshot.Limits(
-        is_constant=is_constant(written.snapshot_version, job.state.feed) and not job.state.partial,
+        is_constant=_is_constant(written, job.state),
+        is_asked=written.version_query is not None,
         allow_empty=written.allow_empty_snapshot,
         max_delete_ratio=written.max_delete_ratio,
     )
@@ -41,6 +42,13 @@ def plan(table: Table) -> Plan:
     by_mode = _scd2 if job.spec.scd2 else _scd1
     steps, working = by_mode(job, table.state, read)
     return tables.finished(job, why or "apply the new snapshots", steps, [*_WORKING, *working])
+
+
+def _is_constant(spec: AutoCdcSnapshot, state: State) -> bool:
+    """Tell whether the version stands for a snapshot even where the model gives no rows."""
+    if state.partial or state.waits:
+        return False
+    return spec.version_query is not None or is_constant(str(spec.snapshot_version), state.feed)
 
 
 def _scd1(job: Job, before: State, read: tuple[Step, ...]) -> tuple[tuple[Step, ...], list[str]]:

@@ -23,9 +23,10 @@ LATER = "num_later_bounds"
 
 @dataclass(frozen=True)
 class Limits:
-    """What a snapshot may do: be empty, delete; and whether its version stands for one that has no rows."""
+    """What a snapshot may do: be empty, delete; and its version: stand for one without rows, come from a query."""
 
     is_constant: bool
+    is_asked: bool
     allow_empty: bool
     max_delete_ratio: float | None
 
@@ -183,15 +184,21 @@ def _rules(job: Job, limits: Limits) -> tuple[Rule, ...]:
                 " meant",
             )
         )
-    rules.append(
-        Rule(
-            SKIPPED,
-            "{count} snapshot versions are not above the last one applied and were skipped, for example {example};"
-            " snapshots apply in ascending order",
-            warns=True,
-        )
-    )
+    rules.append(_ASKED_AGAIN if limits.is_asked else _SKIPPED)
     return tuple(rules)
+
+
+_SKIPPED = Rule(
+    SKIPPED,
+    "{count} snapshot versions are not above the last one applied and were skipped, for example {example};"
+    " snapshots apply in ascending order",
+    warns=True,
+)
+_ASKED_AGAIN = Rule(
+    SKIPPED,
+    "version_query returned a version that is not above the last one applied, and would for ever: {example}; let it ask"
+    " for versions above that of auto_cdc.last_snapshot_version()",
+)
 
 
 def differences(job: Job) -> tuple[Step, ...]:

@@ -1,0 +1,34 @@
+{#
+  One turn of a run: a plan, made and executed. Where a version query gives the snapshots, every turn applies the next
+  of them and is committed, until none is left; other models have one turn.
+#}
+{% macro _turn(opened, target, turns) %}
+  {% if turns.asks %}
+    {% do auto_cdc._python().ask_version(
+      turns=turns,
+      query=auto_cdc._version_query(),
+      applying=auto_cdc.is_applying(),
+      ask=auto_cdc._ask,
+      send=auto_cdc._send
+    ) %}
+  {% endif %}
+  {% if turns.is_idle %}
+    {% do turns.done() %}
+    {{ return(none) }}
+  {% endif %}
+
+  {% set plan = auto_cdc._plan(opened, target, turns) %}
+  {% do auto_cdc._assert_contract(opened, plan) %}
+  {% do write(plan.script) %}
+  {% set outcome = auto_cdc._execute(plan) %}
+  {% if plan.creates %}
+    {% do auto_cdc._set_table_options(target) %}
+    {% do create_indexes(target) %}
+  {% endif %}
+  {% do turns.done(plan, outcome) %}
+  {% if not turns.ended %}
+    {% do adapter.commit() %}
+    {% do auto_cdc._close(turns) %}
+    {% do auto_cdc._tell('auto_cdc: model ' ~ plan.model ~ ': applied version ' ~ turns.version ~ ': ' ~ outcome.message) %}
+  {% endif %}
+{% endmacro %}

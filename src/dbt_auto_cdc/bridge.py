@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbt_auto_cdc import names, operations
+from dbt_auto_cdc import names, operations, reading
 from dbt_auto_cdc.engines import engine_for, supported
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, listed
@@ -248,6 +248,7 @@ def sent(result: Mapping[str, Any]) -> Sent:
 
 EXPORTS: dict[str, Callable[..., object]] = {
     **operations.EXPORTS,
+    **reading.EXPORTS,
     "open_model": open_model,
     "companion_identifier": companion_identifier,
     "make_plan": make_plan,

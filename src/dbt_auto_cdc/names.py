@@ -12,6 +12,8 @@ PREFIX = "__auto_cdc_"
 # The visible bounds, in Lakeflow's spelling.
 START_AT = "__START_AT"
 END_AT = "__END_AT"
+SYSTEM_START_AT = "__SYSTEM_START_AT"
+SYSTEM_END_AT = "__SYSTEM_END_AT"
 
 # Columns of the stage and of the companion.
 SEQUENCE = PREFIX + "sequence"

@@ -28,6 +28,7 @@ from dbt_auto_cdc.materializations.version_query import (
 )
 from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.plan import Plan
+from dbt_auto_cdc.rectangles import overlapping_rectangles
 from dbt_auto_cdc.relations import companion_identifier, relations_of
 from dbt_auto_cdc.spec import DBT_OPTIONS, SCD2, SPECS, AutoCdcSnapshot, Spec, options_of, parse
 from dbt_auto_cdc.sql import indented, without_semicolon
@@ -252,6 +253,7 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "open_model": open_model,
     "companion_identifier": companion_identifier,
     "make_plan": make_plan,
+    "overlapping_rectangles": overlapping_rectangles,
     "has_bounds": has_bounds,
     "refuse_swap": refuse_swap,
     "run_plan": run_plan,

@@ -1,12 +1,12 @@
 """What the macros for reading a history put into FROM: a time picked out, the open rows, other names for the bounds.
 
-Not here: which columns a relation has (macros ask), and what a run writes. The bounds are written without quotes, for they
-are created in the engine's own case; conditions are SEMANTICS' half-open intervals: `start <= x < end`, null = open.
+Not here: which columns a relation has (macros ask), and what a run writes. The bounds are named without quotes, for
+they are created in the engine's own case; a version holds for `start <= x < end`, and null is an open end.
 """
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class History:
     @property
     def is_bitemporal(self) -> bool:
         """Whether the relation is known to keep beliefs."""
-        return self.has(names.SYSTEM_START_AT, names.SYSTEM_END_AT)
+        return bool(believed(columns=self.columns))
 
     def refuse(self, problem: str) -> AutoCdcError:
         """Return the error for something that is wrong with the macro's arguments."""
@@ -61,6 +61,13 @@ def history(*, model: str, macro: str, relation: Any, columns: Sequence[str]) ->
     return given
 
 
+def believed(*, columns: Sequence[str]) -> list[str]:
+    """Return the conditions on the rows that are believed now: none for a relation that keeps no system times."""
+    system = {names.SYSTEM_START_AT.lower(), names.SYSTEM_END_AT.lower()}
+    is_bitemporal = system <= {column.lower() for column in columns}
+    return [f"{names.SYSTEM_END_AT} is null"] if is_bitemporal else []
+
+
 def as_of(*, source: History, business_time: object, system_time: object = None) -> str:
     """Return the rows that held at a time, as a sub-query: as believed at a system time, or as believed now."""
     conditions = _holds(names.START_AT, names.END_AT, _point(source, "business_time", business_time))
@@ -72,15 +79,14 @@ def as_of(*, source: History, business_time: object, system_time: object = None)
             )
         point = _point(source, "system_time", system_time)
         conditions += _holds(names.SYSTEM_START_AT, names.SYSTEM_END_AT, point)
-    elif source.is_bitemporal:
-        conditions.append(f"{names.SYSTEM_END_AT} is null")
+    else:
+        conditions += believed(columns=source.columns)
     return _subquery(source, "*", conditions)
 
 
 def current(*, source: History) -> str:
     """Return the open rows, as a sub-query: of a bitemporal relation those that are believed now."""
-    ends = [names.END_AT, *([names.SYSTEM_END_AT] if source.is_bitemporal else [])]
-    return _subquery(source, "*", [f"{end} is null" for end in ends])
+    return _subquery(source, "*", [f"{names.END_AT} is null", *believed(columns=source.columns)])
 
 
 @dataclass(frozen=True)
@@ -143,7 +149,6 @@ def _holds(start: str, end: str, point: str) -> list[str]:
 
 def _point(source: History, argument: str, value: object) -> str:
     """Return a point in time as SQL: text is SQL already; dates, naive times and numbers are written as literals."""
-    example = f"a SQL expression, such as \"date '2026-03-01'\", or a date, time or number"
     if isinstance(value, str) and value.strip():
         if found := _BARE_TIME.fullmatch(value.strip()):
             literal = f"{'timestamp' if found['clock'] else 'date'} {text(value.strip())}"
@@ -151,18 +156,24 @@ def _point(source: History, argument: str, value: object) -> str:
                 f'{argument} is {value}, which SQL takes for a subtraction; write "{literal}"'
             )
         return f"({value})"
-    if isinstance(value, datetime.datetime):
-        if value.tzinfo:
-            raise source.refuse(
-                f"{argument} is {value}, a time with a zone, which engines write in their own ways; write it as SQL"
-            )
-        return f"timestamp {text(value.isoformat(sep=' '))}"
-    if isinstance(value, datetime.date):
+    literal = _literal(value)
+    if not literal:
+        is_missing = value is None or not str(value)
+        raise source.refuse(
+            f"{argument} is {'missing' if is_missing else repr(value)}; write SQL, such as"
+            f" \"date '2026-03-01'\", or give a date, a time without a zone, or a number"
+        )
+    return literal
+
+
+def _literal(value: object) -> str:
+    """Return a value of Jinja as SQL, or nothing for one that engines write in different ways."""
+    if isinstance(value, dt.datetime):
+        return "" if value.tzinfo else f"timestamp {text(value.isoformat(sep=' '))}"
+    if isinstance(value, dt.date):
         return f"date {text(value.isoformat())}"
-    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        return str(value)
-    said = f"{argument} is missing" if value is None or not str(value) else f"{argument} is {value!r}"
-    raise source.refuse(f"{said}; write {example}")
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    return str(value) if is_number else ""
 
 
 def _subquery(source: History, columns: str, conditions: list[str]) -> str:
@@ -173,6 +184,7 @@ def _subquery(source: History, columns: str, conditions: list[str]) -> str:
 
 EXPORTS: dict[str, Callable[..., object]] = {
     "as_of": as_of,
+    "believed": believed,
     "current": current,
     "history": history,
     "with_bounds": with_bounds,

@@ -206,7 +206,8 @@ def write_targets(project: Project) -> None:
     project.write(
         "models/dumps.sql",
         "{{ config(materialized='auto_cdc_snapshot', keys=['id'], snapshot_version='seq', stored_as_scd_type=2) }}"
-        " select * from (values (1, 'Oslo', 10), (2, 'Rome', 10), (1, 'Oslo', 15), (1, 'Bergen', 20)) as d(id, city, seq)",
+        " select * from (values (1, 'Oslo', 10), (2, 'Rome', 10), (1, 'Oslo', 15), (1, 'Bergen', 20))"
+        " as dumps(id, city, seq)",
     )
 
 
@@ -329,14 +330,14 @@ def test_show_and_operations(shop: Project) -> None:
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
-        ("as_of({}, none)", "as_of: business_time is missing; write a SQL expression"),
-        ("as_of({}, '')", "as_of: business_time is missing; write a SQL expression"),
-        ("as_of({}, forgotten)", "as_of: business_time is missing; write a SQL expression"),
-        ("as_of({}, true)", "as_of: business_time is True; write a SQL expression"),
-        ("as_of({}, ['x'])", "as_of: business_time is ['x']; write a SQL expression"),
+        ("as_of({}, none)", "as_of: business_time is missing; write SQL"),
+        ("as_of({}, '')", "as_of: business_time is missing; write SQL"),
+        ("as_of({}, forgotten)", "as_of: business_time is missing; write SQL"),
+        ("as_of({}, true)", "as_of: business_time is True; write SQL"),
+        ("as_of({}, ['x'])", "as_of: business_time is ['x']; write SQL"),
         ("as_of({}, '2026-03-01')", "which SQL takes for a subtraction; write \"date '2026-03-01'\""),
         ("as_of({}, '2026-03-01 10:00')", "write \"timestamp '2026-03-01 10:00'\""),
-        ("as_of({}, modules.datetime.datetime.now(modules.pytz.utc))", "a time with a zone"),
+        ("as_of({}, modules.datetime.datetime.now(modules.pytz.utc))", "a time without a zone, or a number"),
         ("as_of({}, 12, 100)", "has no columns __SYSTEM_START_AT and __SYSTEM_END_AT"),
         (
             "as_of('raw.customers', 12)",

@@ -77,12 +77,17 @@ def examples(page: Path) -> list[Example]:
     return found
 
 
+def blocks(page: Path) -> list[Block]:
+    """Return the blocks of a page."""
+    return [item for item in _items(page) if isinstance(item, Block)]
+
+
 def unmarked(page: Path) -> list[str]:
     """Return the places of blocks that ought to be run and do not say how."""
     return [
         f"{page.name}:{item.line} ({item.language})"
-        for item in _items(page)
-        if isinstance(item, Block) and not item.marker and item.language in RUNNABLE
+        for item in blocks(page)
+        if not item.marker and item.language in RUNNABLE
     ]
 
 

@@ -13,6 +13,7 @@
     beside=target.incorporate,
     current_version=auto_cdc.current_snapshot_version() if asks else '',
     replace_where_overrides=overrides,
-    overridable=auto_cdc._overridable() if overrides else []
+    overridable=auto_cdc._overridable() if overrides else [],
+    cloned_from=auto_cdc._cloned_from()
   )) }}
 {% endmacro %}

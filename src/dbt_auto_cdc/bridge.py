@@ -95,6 +95,7 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     current_version: str = "",
     replace_where_overrides: object = None,
     overridable: Sequence[str] = (),
+    cloned_from: str = "",
 ) -> Model:
     """Return a model with parsed options and the names of its relations.
 
@@ -102,7 +103,8 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     `beside(path={"identifier": ...})` gives a relation in the target's schema; `known` are the option names that
     dbt and the adapter declare; `current_version` is the relation that holds the version that a version query gave;
     `replace_where_overrides` gives models among `overridable` another predicate for this
-    run. Raises `AutoCdcError` for every problem of the configuration at once.
+    run; `cloned_from` is what `clone_companions` has to be told of the schema to which dbt defers. Raises
+    `AutoCdcError` for every problem of the configuration at once.
     """
     engine = engine_for(adapter_type)
     if engine is None:
@@ -122,6 +124,8 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     if problems:
         raise AutoCdcError(name, problems)
     relations = relations_of(adapter_type, identifier, target=target, beside=beside)
+    if cloned_from:
+        relations = replace(relations, cloned_from=cloned_from)
     if isinstance(spec, AutoCdcSnapshot) and spec.version_query:
         if target in spec.version_query:
             raise AutoCdcError(name, [_RENDERED_TOO_EARLY])
@@ -185,8 +189,8 @@ def _refused_clone(there: Relations) -> str:
     """A view is a fresh clone: what stands beside it was the companion of the table before, or fits no more."""
     return (
         f"{there.target} is a view, so it was cloned, and its companion {there.companion} need not fit it; give it that"
-        f" of its original (dbt run-operation auto_cdc.clone_companions --args '{{from_schema: <where it was cloned"
-        f" from>}}'), or rebuild it with --full-refresh"
+        f" of its original (dbt run-operation auto_cdc.clone_companions --args '{{{there.cloned_from}}}'), or rebuild"
+        f" it with --full-refresh"
     )
 
 

@@ -85,6 +85,15 @@ def schema_cloned_from(*, schema: str, target_schema: str, from_schema: str) -> 
     return from_schema + schema.removeprefix(target_schema) if schema.startswith(target_schema) else schema
 
 
+def clone_arguments(
+    *, schema: str, target_schema: str, database: str, original_schema: str, original_database: str
+) -> str:
+    """Return what `clone_companions` has to be told, for a model whose original dbt knows."""
+    custom = schema.removeprefix(target_schema) if schema.startswith(target_schema) else ""
+    arguments = f"from_schema: {original_schema.removesuffix(custom)}"
+    return arguments if database == original_database else f"{arguments}, from_database: {original_database}"
+
+
 def plan_clone(
     *, name: str, adapter_type: str, identifier: str, target: str, beside: Beside, **there: Any
 ) -> Plan:
@@ -103,6 +112,7 @@ def plan_clone(
 EXPORTS: dict[str, Callable[..., object]] = {
     "adopted": adopted,
     "call_in_model": call_in_model,
+    "clone_arguments": clone_arguments,
     "explain": explain,
     "find_models": find_models,
     "plan_adoption": plan_adoption,

@@ -69,7 +69,8 @@ class Control:
 class Relations:
     """The relations of one model as SQL text, and the bare names that renaming needs.
 
-    The rebuilt ones stand beside the target while it is built anew.
+    The rebuilt ones stand beside the target while it is built anew. `cloned_from` is what `clone_companions` has to be
+    told, where dbt knows: when it defers to another schema.
     """
 
     target: str
@@ -78,6 +79,7 @@ class Relations:
     companion_identifier: str
     rebuilt_target: str
     rebuilt_companion: str
+    cloned_from: str = "from_schema: <where it was cloned from>"
 
 
 @dataclass(frozen=True)

@@ -619,7 +619,7 @@ def test_a_clone_without_its_companion_is_refused_and_goes_on_with_it(production
     said = production.fail("run")
     assert "exists without its companion" in said
     assert (
-        "dbt run-operation auto_cdc.clone_companions --args '{from_schema: <where it was copied from>}'"
+        "dbt run-operation auto_cdc.clone_companions --args '{from_schema: <where it was cloned from>}'"
         in said
     )
     assert AFTER_FIRST == production.query(HISTORY.replace("users", "dev.users"))

@@ -49,8 +49,8 @@ def builds_because(table: Table) -> str | None:
     if state.companion is None or state.control is None:
         problem = (
             f"{relations.target} exists without its companion {relations.companion}, so it was not made by"
-            f" auto_cdc, or was copied without it; copy the companion along (dbt run-operation"
-            f" auto_cdc.clone_companions --args '{{from_schema: <where it was copied from>}}'), take the table over"
+            f" auto_cdc, or was cloned without it; copy the companion along (dbt run-operation"
+            f" auto_cdc.clone_companions --args '{{{relations.cloned_from}}}'), take the table over"
             f" as it is (dbt run-operation auto_cdc.adopt --args '{{model: {table.model}}}'), or rebuild it with"
             f" --full-refresh"
         )

@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbt_auto_cdc import names, operations, reading
+from dbt_auto_cdc import blocks, names, operations, reading
+from dbt_auto_cdc.blocks import Block
 from dbt_auto_cdc.engines import engine_for, supported
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, listed
 from dbt_auto_cdc.execute import Outcome, Send, Sent, Tell, execute
+from dbt_auto_cdc.flows import Flow, parse_flows
 from dbt_auto_cdc.materializations import auto_cdc, auto_cdc_snapshot
 from dbt_auto_cdc.materializations import replace as replace_rows
 from dbt_auto_cdc.materializations.tables import Table
@@ -42,13 +44,24 @@ _PLANS = {
     "replace_where": replace_rows.plan_where,
 }
 
+_ONE_QUERY = (
+    "its rows come from one query, and it has flows; bring them together in one SELECT with union all"
+)
+_NO_FLOWS = {
+    "auto_cdc_snapshot": "it has flows, which work in auto_cdc; for whole dumps beside changes write"
+    " materialized='auto_cdc', and snapshot_version as an option of the flow with the dumps",
+}
+
 _IS_INCREMENTAL = re.compile(r"\bis_incremental\s*\(")
 _JINJA_COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Model:
-    """One model, ready to be observed: what Jinja carries from one call to the next."""
+    """One model, ready to be observed: what Jinja carries from one call to the next.
+
+    Where it has flows, `spec` is that of one of them, for what they have in common.
+    """
 
     name: str
     materialized: str
@@ -56,6 +69,7 @@ class Model:
     engine: Engine
     relations: Relations
     sql: str
+    flows: tuple[Flow, ...] = ()
 
 
 def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
@@ -66,13 +80,15 @@ def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
     adapter_options: frozenset[str],
     elsewhere: frozenset[str],
     raw_code: str,
+    noted_flows: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[list[str], list[str]]:
     """Return the problems and the warnings of one model's configuration, without looking at any table.
 
     `adapter_options` are the names that dbt and the adapter declare, `elsewhere` those that somebody else in the
-    project uses: what is neither is refused.
+    project uses: what is neither is refused. `noted_flows` are the model's flows as its macro noted them.
     """
-    _, problems = parse(config, meta, known=adapter_options, elsewhere=elsewhere, materialized=materialized)
+    found = [Block.of(noted) for noted in noted_flows]
+    _, _, problems = _parsed(materialized, config, meta, found, known=adapter_options, elsewhere=elsewhere)
     warnings = []
     if _IS_INCREMENTAL.search(_JINJA_COMMENT.sub("", raw_code)):
         warnings.append(
@@ -119,7 +135,9 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     overrides, misled = _overrides(replace_where_overrides, overridable)
     if materialized == "replace_where" and name in overrides:
         options["replace_where"] = overrides[name]
-    spec, problems = parse(options, config.get("meta"), known=known, materialized=materialized)
+    sql = without_semicolon(sql)
+    found = blocks.cut(name, sql)
+    spec, flows, problems = _parsed(materialized, options, config.get("meta"), found, known=known)
     problems += misled if materialized == "replace_where" else []
     if problems:
         raise AutoCdcError(name, problems)
@@ -130,7 +148,27 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
         if target in spec.version_query:
             raise AutoCdcError(name, [_RENDERED_TOO_EARLY])
         spec = replace(spec, snapshot_version=f"(select {VERSION} from {current_version})")
-    return Model(name, materialized, spec, engine, relations, without_semicolon(sql))
+    return Model(name, materialized, spec, engine, relations, sql, flows)
+
+
+def _parsed(  # noqa: PLR0913 - what spec.parse takes, and the flows
+    materialized: str,
+    options: Mapping[str, object],
+    meta: Mapping[str, object] | None,
+    found: Sequence[Block],
+    *,
+    known: frozenset[str],
+    elsewhere: frozenset[str] | None = None,
+) -> tuple[Any, tuple[Flow, ...], list[str]]:
+    """Return a model's options, its flows, and every problem found; the options of flows are those of the first."""
+    if not found:
+        spec, problems = parse(options, meta, known=known, elsewhere=elsewhere, materialized=materialized)
+        return spec, (), problems
+    if materialized != "auto_cdc":
+        return None, (), [_NO_FLOWS.get(materialized, _ONE_QUERY)]
+    flows, problems = parse_flows(found, options, meta or {}, known=known, elsewhere=elsewhere)
+    of_changes = [flow.spec for flow in flows if not flow.is_snapshot]
+    return (of_changes[0] if of_changes else None), flows, problems
 
 
 def _no_engine(adapter_type: str) -> str:
@@ -179,10 +217,11 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     if target_is_view and companion_exists and not rebuilt:
         raise AutoCdcError(model.name, [_refused_clone(model.relations)])
     existing = Existing(target_exists, companion_exists, target_is_view, rebuilt)
-    sql = f"select * from (\n{indented(model.sql)}\n) as nothing where false" if waits else model.sql
-    state = observe(model.name, model.spec, sql, model.relations, model.engine, existing, ask)
+    if waits:
+        model = replace(model, sql=f"select * from (\n{indented(model.sql)}\n) as nothing where false")
+    spec, state = observe(model, existing, ask, partial)
     state = replace(state, full_refresh=full_refresh, contract_sql=contract_sql, partial=partial, waits=waits)
-    return _PLANS[model.materialized](Table(model.name, model.spec, state, model.relations, model.engine))
+    return _PLANS[model.materialized](Table(model.name, spec, state, model.relations, model.engine))
 
 
 def _refused_clone(there: Relations) -> str:
@@ -192,6 +231,28 @@ def _refused_clone(there: Relations) -> str:
         f" of its original (dbt run-operation auto_cdc.clone_companions --args '{{{there.cloned_from}}}'), or rebuild"
         f" it with --full-refresh"
     )
+
+
+def flow(  # noqa: PLR0913 - one call from Jinja, all by name
+    *,
+    model: str,
+    adapter_type: str,
+    before: list[dict[str, object]],
+    name: object,
+    options: Mapping[str, object],
+    others: Sequence[object],
+    sql: object,
+) -> str:
+    """Return a flow of a model as a part of its SELECT, and note it in `before`, which has those that stand before it.
+
+    `others` are what was given without a name, `sql` is None where there is no block. Raises `AutoCdcError` for what
+    cannot be written down; what the options mean is for `open_model` to say.
+    """
+    engine = engine_for(adapter_type)
+    block = blocks.noted(model, name, sql, options=options, others=others)
+    union = (engine.union if engine else Engine.union) if before else ""
+    before.append(block.noted)
+    return blocks.marked(block, union)
 
 
 def has_bounds(*, config: Mapping[str, Any], adapter_type: str, target: str, ask: Ask) -> bool:
@@ -256,6 +317,7 @@ EXPORTS: dict[str, Callable[..., object]] = {
     **reading.EXPORTS,
     "open_model": open_model,
     "companion_identifier": companion_identifier,
+    "flow": flow,
     "make_plan": make_plan,
     "overlapping_rectangles": overlapping_rectangles,
     "has_bounds": has_bounds,

@@ -50,12 +50,16 @@ COPIES = PREFIX + "copies"
 WAYS = PREFIX + "ways"
 DECIDES = PREFIX + "decides"
 
+# Where a model's flows are noted while dbt renders it, and the option that carries them to the parse hook.
+FLOWS = "auto_cdc_flows"
+
 COMPANION = "__auto_cdc"
 STAGE = COMPANION + "_stage"
 EVENTS = COMPANION + "_events"
 GONE = COMPANION + "_gone"
 WINNERS = COMPANION + "_winners"
 VERSIONS = COMPANION + "_versions"
+DUMP = COMPANION + "_dump"
 STORED = COMPANION + "_stored"
 LINE = COMPANION + "_line"
 TIMELINE = COMPANION + "_timeline"

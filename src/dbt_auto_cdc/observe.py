@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
+from dbt_auto_cdc.flows import Flow, read_by
+from dbt_auto_cdc.gather import Seen, Together, gather
 from dbt_auto_cdc.resolve import as_events, quoted_text, sequence_columns
 from dbt_auto_cdc.scd.changes import condition_expression, sequence_expression
 from dbt_auto_cdc.spec import CONDITIONS, AutoCdc, Spec, unknown_name, unquoted
 from dbt_auto_cdc.sql import comma, indented
 from dbt_auto_cdc.state import Column, Control, Index, Relations, State
+
+if TYPE_CHECKING:
+    from dbt_auto_cdc.bridge import Model
 
 Rows = Sequence[Sequence[object]]
 Ask = Callable[[str], Rows]
@@ -35,36 +41,58 @@ class Existing:
     rebuilt: bool = False
 
 
-def observe(  # noqa: PLR0913, PLR0917 - what a run depends on
-    model: str,
-    spec: Spec,
-    model_sql: str,
-    relations: Relations,
-    engine: Engine,
-    existing: Existing,
-    ask: Ask,
-) -> State:
-    """Return the state before a run; what the engine refuses of the options' SQL is part of it.
+def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tuple[Spec, State]:
+    """Return the options of a run and the state before it; what the engine refuses of the options' SQL is part of it.
 
-    Raises `AutoCdcError` where the companion is not one that this release can read.
+    The flows of a model become one feed here; `partial` is the flag under which the model reads a part of its source.
+    Raises `AutoCdcError` where the companion is not one that this release can read, and where flows do not go together.
     """
-    feed = describe(engine, ask, model_sql)
+    state = _of_tables(model, existing, ask)
+    if not model.flows:
+        feed = describe(model.engine, ask, model.sql)
+        spec = as_events(model.spec, feed)
+        sequence_type, refused = _Options(spec, model.sql, feed, model.engine, ask).checked()
+        return model.spec, replace(
+            state, model_sql=model.sql, feed=feed, sequence_type=sequence_type, refused=refused
+        )
+    goes_on = existing.target and not existing.rebuilt
+    done = state.control.once if state.control is not None and goes_on else ()
+    together = Together(
+        flows=model.flows,
+        seen=tuple(
+            _seen(flow, model, ask) for flow in read_by(model.flows, done, partial if goes_on else "")
+        ),
+        state=state,
+        engine=model.engine,
+        partial=partial,
+    )
+    return gather(model.name, together)
+
+
+def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
+    """Return what there is of target and companion, the feed still left out."""
+    engine, relations = model.engine, model.relations
     target = describe(engine, ask, f"select * from {relations.target}") if existing.target else None
     companion = describe(engine, ask, f"select * from {relations.companion}") if existing.companion else None
-    sequence_type, refused = _Options(as_events(spec, feed), model_sql, feed, engine, ask).checked()
     return State(
-        model_sql=model_sql,
-        feed=feed,
-        sequence_type=sequence_type,
-        refused=refused,
+        model_sql="",
+        feed=(),
+        sequence_type="",
         target=target,
         companion=companion,
-        control=_control(model, relations, columns=companion, existing=existing, ask=ask)
+        control=_control(model.name, relations, columns=companion, existing=existing, ask=ask)
         if companion
         else None,
         indexes=_indexes(engine, relations, ask) if existing.target and not existing.target_is_view else (),
         target_is_view=existing.target_is_view,
     )
+
+
+def _seen(flow: Flow, model: Model, ask: Ask) -> Seen:
+    feed = describe(model.engine, ask, flow.sql)
+    spec = as_events(flow.spec, feed)
+    sequence_type, refused = _Options(spec, flow.sql, feed, model.engine, ask).checked()
+    return Seen(flow, spec, feed, sequence_type, refused)
 
 
 def describe(engine: Engine, ask: Ask, query: str) -> tuple[Column, ...]:

@@ -50,9 +50,9 @@ def plan_adoption(
 ) -> Plan:
     """Observe through `ask` and return the plan of taking the table that is there over."""
     existing = Existing(target_exists, companion_exists, target_is_view)
-    state = observe(model.name, model.spec, model.sql, model.relations, model.engine, existing, ask)
+    spec, state = observe(model, existing, ask)
     return adopt.plan(
-        Table(model.name, model.spec, state, model.relations, model.engine),
+        Table(model.name, spec, state, model.relations, model.engine),
         holds_expression=target_exists and _holds_expression(model, state, ask),
     )
 
@@ -60,7 +60,12 @@ def plan_adoption(
 def _holds_expression(model: Model, state: State, ask: Ask) -> bool:
     """Tell whether sequence_by is an expression that the table's own columns answer, in the same type."""
     spec = model.spec
-    if not isinstance(spec, AutoCdc) or len(spec.sequence_by) > 1 or sequence_columns(spec, state.feed):
+    if (
+        model.flows
+        or not isinstance(spec, AutoCdc)
+        or len(spec.sequence_by) > 1
+        or sequence_columns(spec, state.feed)
+    ):
         return False
     expression = sequence_expression(spec, (), model.engine)
     query = f"select {expression} as {names.SEQUENCE} from {model.relations.target} as src"

@@ -59,7 +59,7 @@ class Plan:
     """The statements of one run; `closing` ones follow the commit of the others and only free what was used.
 
     `creates` says whether the target is made by this run, so that indexes and such are made once; `shape` is an
-    empty SELECT with the target's columns.
+    empty SELECT with the target's columns; `flows` says what the run does with each flow of a model that has several.
     """
 
     model: str
@@ -69,6 +69,7 @@ class Plan:
     creates: bool = False
     shape: str = ""
     warnings: tuple[str, ...] = ()
+    flows: tuple[str, ...] = ()
 
     @property
     def script(self) -> str:

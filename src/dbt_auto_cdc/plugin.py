@@ -33,6 +33,7 @@ from dbt_common.exceptions import CompilationError, DbtBaseException
 
 from dbt_auto_cdc import __version__
 from dbt_auto_cdc.errors import AutoCdcError, message
+from dbt_auto_cdc.names import FLOWS
 
 PACKAGE = "auto_cdc"
 # Attributes of dbt's own config class that are options of ours too. dbt fills in defaults, hence `_user_config`.
@@ -189,6 +190,7 @@ def _findings(manifest: Any) -> tuple[list[str], list[str]]:
                 adapter_options=declared,
                 elsewhere=elsewhere,
                 raw_code=node.raw_code,
+                noted_flows=node.config._extra.get(FLOWS, ()),  # noqa: SLF001 - see _user_config
             )
         except Exception:  # noqa: BLE001 - a fault of ours must not stop the project; the run reports it for the model
             fire_event(Note(msg=traceback.format_exc()), level=EventLevel.DEBUG)

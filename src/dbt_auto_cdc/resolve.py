@@ -160,11 +160,16 @@ def quoted_text(condition: str, feed: tuple[Column, ...]) -> list[str]:
 
 def resolve(model: str, spec: AutoCdc, state: State, engine: Engine) -> Layout:
     """Return the layout of a run; raises `AutoCdcError` with every problem found."""
-    resolver = _Resolver(spec, state, engine)
-    layout = resolver.layout()
-    if resolver.problems:
-        raise AutoCdcError(model, resolver.problems)
+    layout, problems = lay_out(spec, state, engine)
+    if problems:
+        raise AutoCdcError(model, problems)
     return layout
+
+
+def lay_out(spec: AutoCdc, state: State, engine: Engine) -> tuple[Layout, list[str]]:
+    """Return the layout of a run, and every problem found: with one of them it is good for nothing."""
+    resolver = _Resolver(spec, state, engine)
+    return resolver.layout(), resolver.problems
 
 
 class _Resolver:
@@ -176,7 +181,7 @@ class _Resolver:
             tuple(column for column in state.target or () if column.name.lower() not in bounds)
         )
         self.problems: list[str] = list(state.refused)
-        self.warnings: list[str] = []
+        self.warnings: list[str] = list(state.warned)
 
     @property
     def _has_bounds(self) -> bool:

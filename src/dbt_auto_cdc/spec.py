@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import timedelta
 from typing import Any, ClassVar
 
+from dbt_auto_cdc import names
 from dbt_auto_cdc.errors import did_you_mean, nearest
 
 SCD1 = "1"
@@ -172,7 +173,7 @@ class _Events:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Columns:
+class _Selected:
     column_list: tuple[str, ...] | None = option(
         _names("leave it out to keep every column, or name the others in except_column_list"),
         "list of columns",
@@ -185,6 +186,10 @@ class _Columns:
         "The columns to leave out of the target.",
         default=None,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Columns(_Selected):
     stored_as_scd_type: str = option(
         _scd_type, "`1` or `2`", "`1` keeps the latest row of a key, `2` its history.", default=SCD1
     )
@@ -244,6 +249,10 @@ class _Versions:
         " `version_query` is required.",
         default=None,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _VersionQuery:
     version_query: str | None = option(
         _text,
         "SQL query",
@@ -262,6 +271,16 @@ class _Guards:
         "number from 0 to 1",
         "Refuse a snapshot that deletes a greater share of the rows; the default is no limit.",
         default=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Once:
+    once: bool = option(
+        _flag,
+        "`true` or `false`",
+        "Read the source once, and again only after `--full-refresh`.",
+        default=False,
     )
 
 
@@ -296,9 +315,19 @@ class AutoCdc(_Table, _Memory, _Columns, _Events, _Keyed):
         "sequence_by": "name the column that orders the events",
     }
 
+    @property
+    def written_order(self) -> tuple[str, ...]:
+        """What orders the events, as the user wrote it: for messages."""
+        return self.sequence_by
+
+    @property
+    def read_now(self) -> tuple[str, ...]:
+        """The flows that this run reads and no later one."""
+        return ()
+
 
 @dataclass(frozen=True, kw_only=True)
-class AutoCdcSnapshot(_Table, _Guards, _Columns, _Versions, _Keyed):
+class AutoCdcSnapshot(_Table, _Guards, _Columns, _VersionQuery, _Versions, _Keyed):
     """One `auto_cdc_snapshot` model as the user wrote it, parsed; names are not yet matched with columns."""
 
     REQUIRED: ClassVar[Mapping[str, str]] = {
@@ -309,6 +338,42 @@ class AutoCdcSnapshot(_Table, _Guards, _Columns, _Versions, _Keyed):
         ),
     }
     INSTEAD: ClassVar[Mapping[str, str]] = {"snapshot_version": "version_query"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CdcFlow(_Once, _Selected, _Events, _Keyed):
+    """The options that a flow of changes may have of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotFlow(_Once, _Guards, _Selected, _Versions, _Keyed):
+    """The options that a flow of whole dumps may have of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowEvents(AutoCdc):
+    """What a model of several flows is to the planner: one feed of events that are evaluated flow by flow.
+
+    `orders` are the flows' sequences as written, `read_once` the flows that are to be recorded as read, `told` says
+    of each flow what this run does with it. `snapshot` has the options of a flow of whole dumps, `snapshot_sql` its
+    rows.
+    """
+
+    orders: tuple[str, ...]
+    read_once: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+    snapshot: AutoCdcSnapshot | None = None
+    snapshot_sql: str = ""
+
+    @property
+    def written_order(self) -> tuple[str, ...]:
+        """What orders the events, as the user wrote it: for messages."""
+        return self.orders
+
+    @property
+    def read_now(self) -> tuple[str, ...]:
+        """The flows that this run reads and no later one."""
+        return self.read_once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -430,11 +495,13 @@ _NOT_HERE = {
             "ignore_null_updates_except_column_list",
             "columns_to_update",
             "system_sequence_by",
-            "once",
-            "flows",
         ),
         "is an option of Lakeflow that is not built yet; leave it out",
     ),
+    "flows": "is no option; write each flow as a block: {% call auto_cdc.flow('name') %} select ... {% endcall %}",
+    "version_query": "is an option of auto_cdc_snapshot; for changes write sequence_by, for a flow of whole dumps"
+    " snapshot_version",
+    "once": "is an option of a flow; write {% call auto_cdc.flow('name', once=true) %} select ... {% endcall %}",
     **dict.fromkeys(
         ("merge_update_columns", "merge_exclude_columns"),
         "has no counterpart: a merge keeps the first value of a column that it leaves out of updates, and here every"
@@ -463,11 +530,37 @@ def parse(
     read or other models set, or None where nobody can tell, so that only misspelt names are refused. The options
     are None when there are problems. None values count as not set.
     """
-    problems: list[str] = []
-    options, spec = options_of(materialized), SPECS[materialized]
-    written = _merged(options, config, meta or {}, problems)
-    unknown = _unknown(materialized, config, known, elsewhere) | _misspelt(options, meta or {})
-    problems += unknown.values()
+    written, unknown = read_options(
+        config, meta or {}, known=known, elsewhere=elsewhere, materialized=materialized
+    )
+    spec, problems = build(materialized, written, unknown)
+    problems = [*unknown, *problems]
+    return (None, problems) if problems else (spec, [])
+
+
+def read_options(
+    config: Mapping[str, object],
+    meta: Mapping[str, object],
+    *,
+    known: frozenset[str],
+    elsewhere: frozenset[str] | None,
+    materialized: str,
+) -> tuple[dict[str, object], list[str]]:
+    """Return the options as they are written, by name, and what is wrong with the names; see `parse`."""
+    options, problems = options_of(materialized), list[str]()
+    written = _merged(options, config, meta, problems)
+    unknown = unknown_options(options, config, materialized, known=known, elsewhere=elsewhere)
+    return written, [*problems, *(unknown | _misspelt(options, meta)).values()]
+
+
+def build(
+    materialized: str, written: Mapping[str, object], unknown: Sequence[str] = ()
+) -> tuple[Any, list[str]]:
+    """Return the parsed options of a materialization, and what is wrong with their values.
+
+    `unknown` are problems with names: an option that one of them suggests is not missed.
+    """
+    spec, options, problems = SPECS[materialized], options_of(materialized), list[str]()
     values: dict[str, Any] = {}
     for name, value in written.items():
         try:
@@ -479,12 +572,10 @@ def parse(
         for name, instead in spec.REQUIRED.items()
         if name not in written
         and spec.INSTEAD.get(name) not in written
-        and not any(text.endswith((f" {name}", f" {name}?")) for text in unknown.values())
+        and not any(text.endswith((f" {name}", f" {name}?")) for text in unknown)
     ]
     problems += _conflicts(written, values)
-    if problems:
-        return None, problems
-    return spec(**values), []
+    return (None if problems else spec(**values)), problems
 
 
 def _merged(
@@ -504,21 +595,25 @@ def _merged(
     return written
 
 
-def _unknown(
-    materialized: str, config: Mapping[str, object], known: frozenset[str], elsewhere: frozenset[str] | None
+def unknown_options(
+    options: Mapping[str, object],
+    config: Mapping[str, object],
+    of: str,
+    *,
+    known: frozenset[str] = frozenset(),
+    elsewhere: frozenset[str] | None = frozenset(),
 ) -> dict[str, str]:
-    """Return a problem for each name in the configuration that nobody understands."""
+    """Return a problem for each name in the configuration `of` something that nobody understands."""
     problems = {}
-    options = options_of(materialized)
     for name, value in config.items():
-        if name in options or value is None:
+        if name in options or value is None or name == names.FLOWS:
             continue
         if name in _NOT_HERE:
             problems[name] = f"{name} {_NOT_HERE[name]}"
             continue
         instead = next((word for word in _OTHER_WORDS.get(name, ()) if word in options), None)
         if instead:
-            problems[name] = f"{name} is not an option of {materialized}; write {instead}"
+            problems[name] = f"{name} is not an option of {of}; write {instead}"
         elif name not in known and (near := nearest(name, options)):
             problems[name] = f"unknown option {name}; did you mean {near}?"
         elif elsewhere is not None and name not in known | elsewhere:

@@ -33,7 +33,7 @@ class Control:
     """What the last run recorded about the definition the target was built with.
 
     `keys` in lower case and sorted, because neither case nor order matters; `track_history` is the option as
-    written; `truncates` stays true once truncates were ever applied.
+    written; `truncates` stays true once truncates were ever applied; `once` names the flows that are not read again.
     """
 
     scd_type: str
@@ -42,6 +42,7 @@ class Control:
     sequence_type: str
     track_history: tuple[str, ...]
     truncates: bool = False
+    once: tuple[str, ...] = ()
     materialized: str = "auto_cdc"
     format: int = FORMAT_VERSION
 
@@ -60,6 +61,7 @@ class Control:
         try:
             for name in ("keys", "key_types", "track_history"):
                 record[name] = tuple(record[name])
+            record["once"] = tuple(record.get("once", ()))
             return cls(**record)
         except (KeyError, TypeError) as exc:
             raise ValueError(f"damaged: {exc}") from exc
@@ -87,9 +89,10 @@ class State:
     """Everything a plan may depend on besides the specification.
 
     `target` and `companion` are None where there is no such relation; `sequence_type` is empty where it could not be
-    told, and `refused` says why; `indexes` are those in the way of changes to the target; `contract_sql` holds the
-    columns and constraints of an enforced contract, else nothing; `partial` is the flag of dbt's under which the model
-    reads a part of its source only; `waits` tells that a version query found no snapshot that is to be applied.
+    told, and `refused` says why; `warned` is what does no harm but ought to be said; `indexes` are those in the way of
+    changes to the target; `contract_sql` holds the columns and constraints of an enforced contract, else nothing;
+    `partial` is the flag of dbt's under which the model reads a part of its source only; `waits` tells that a version
+    query found no snapshot that is to be applied.
     """
 
     model_sql: str
@@ -99,6 +102,7 @@ class State:
     companion: tuple[Column, ...] | None = None
     control: Control | None = None
     refused: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
     indexes: tuple[Index, ...] = ()
     target_is_view: bool = False
     full_refresh: bool = False

@@ -177,7 +177,9 @@ def test_the_type_of_the_version_changed(shop: Project) -> None:
     write_model(shop)
     arrive(shop, 1)
     shop.succeed("run")
-    write_model(shop, query="select date '2026-01-01'", sql="select id, city from {{ source('raw', 'dumps') }}")
+    write_model(
+        shop, query="select date '2026-01-01'", sql="select id, city from {{ source('raw', 'dumps') }}"
+    )
     said = shop.fail("run")
     assert "INTEGER" in said
     assert "DATE" in said

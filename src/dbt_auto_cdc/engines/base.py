@@ -22,7 +22,7 @@ class Engine:
     """One engine: facts as fields, spelling as methods.
 
     `locator` is the expression for a row's place in a table, stable within a transaction as long as the row is
-    not written.
+    not written. `union` joins the SELECTs of flows where dbt or a person runs a model's SQL as it is.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Engine:
     locator_type: str = "bigint"
     identifier_limit: int = 63
     comparable_structs: bool = False
+    union: str = "union all"
 
     # names and values
 

@@ -160,4 +160,6 @@ class DuckDB(Engine):
         )
 
 
-ENGINE = DuckDB(name="DuckDB", locator="rowid", identifier_limit=255, comparable_structs=True)
+ENGINE = DuckDB(
+    name="DuckDB", locator="rowid", identifier_limit=255, comparable_structs=True, union="union all by name"
+)

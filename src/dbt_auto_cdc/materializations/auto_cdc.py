@@ -11,8 +11,9 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.materializations import evolution, tables
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.plan import Plan, Step
-from dbt_auto_cdc.scd import scd1, scd2
+from dbt_auto_cdc.scd import combined, scd1, scd2, snapshot
 from dbt_auto_cdc.scd.job import Job
+from dbt_auto_cdc.spec import FlowEvents
 from dbt_auto_cdc.sql import Query
 from dbt_auto_cdc.state import State
 
@@ -21,8 +22,10 @@ def plan(table: Table) -> Plan:
     """Return the plan of a run; raises `AutoCdcError` with everything that stands against it. Pure."""
     why = tables.builds_because(table)
     job = table.job(builds=why is not None)
-    by_mode = _scd2 if job.spec.scd2 else _scd1
-    steps, working = by_mode(job, table.state)
+    if isinstance(job.spec, FlowEvents) and job.spec.snapshot:
+        steps, working = _beside_dumps(job, job.spec, table.state)
+    else:
+        steps, working = (_scd2 if job.spec.scd2 else _scd1)(job, table.state)
     return tables.finished(job, why or "apply the new events", (*steps, *_expire(job)), working)
 
 
@@ -32,6 +35,20 @@ def _scd1(job: Job, before: State) -> tuple[tuple[Step, ...], list[str]]:
         return (*evolution.prepare(job), *scd1.read(job), *scd1.apply(job), *tables.record(job)), working
     remembers = [scd1.remembered(job), *([scd1.truncation(job)] if job.truncates else [])]
     return (*scd1.read(job), *tables.build(job, before, scd1.rows(job), remembers)), working
+
+
+def _beside_dumps(job: Job, spec: FlowEvents, before: State) -> tuple[tuple[Step, ...], list[str]]:
+    """Changes and whole dumps into one target of SCD type 1."""
+    job, dump, limits = combined.jobs(job, spec)
+    working = [names.STAGE, names.EVENTS, names.WINNERS, names.GONE]
+    working += [names.DUMP + suffix for suffix in (names.STAGE, names.VERSIONS, names.EVENTS)]
+    read = (*combined.read(dump, limits), *scd1.read(job))
+    if job.builds:
+        remembers = [scd1.remembered(job), scd1.truncation(job), snapshot.last(dump)]
+        return (*read, *tables.build(job, before, combined.rows(job, dump), remembers)), working
+    compared = (*combined.compared(job, dump), combined.judged(job, dump, limits))
+    written = (*combined.apply(job, dump), *tables.record(job))
+    return (*evolution.prepare(job), *read, *compared, *written), working
 
 
 def _scd2(job: Job, before: State) -> tuple[tuple[Step, ...], list[str]]:

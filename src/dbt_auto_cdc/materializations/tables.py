@@ -15,7 +15,7 @@ from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.resolve import as_events, resolve
 from dbt_auto_cdc.scd import changes, scd2
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.spec import AutoCdc, Spec
+from dbt_auto_cdc.spec import AutoCdc, FlowEvents, Spec
 from dbt_auto_cdc.sql import Query, comma, text
 from dbt_auto_cdc.state import Control, Relations, State
 
@@ -44,6 +44,8 @@ def builds_because(table: Table) -> str | None:
     spec, state, relations = table.spec, table.state, table.relations
     if state.full_refresh and spec.full_refresh is not False:
         return "rebuild the target (--full-refresh)"
+    if state.target is None and state.companion is not None:
+        _refuse_lost_flows(table)
     if state.target is None:
         return "build the target" if state.companion is None else "build the target again: it is gone"
     if state.companion is None or state.control is None:
@@ -58,8 +60,21 @@ def builds_because(table: Table) -> str | None:
     stored = {column.name.lower() for column in state.target}
     bounds = {names.START_AT.lower(), names.END_AT.lower()}
     if state.control.scd_type == spec.stored_as_scd_type and spec.scd2 and not bounds <= stored:
+        _refuse_lost_flows(table)
         return f"build the target again: something else rebuilt it without {listed(sorted(bounds - stored))}"
     return None
+
+
+def _refuse_lost_flows(table: Table) -> None:
+    """Refuse to start over by accident where flows are read once: what they brought is nowhere else."""
+    control = table.state.control
+    lost = control.once if control is not None else ()
+    if lost:
+        problem = (
+            f"{table.relations.target} is gone, or was rebuilt by something else, and flow {listed(lost)} was read"
+            f" once; to build the target again and read every flow again, run with --full-refresh"
+        )
+        raise AutoCdcError(table.model, [problem])
 
 
 def _without_target(state: State) -> State:
@@ -70,6 +85,8 @@ def _without_target(state: State) -> State:
 def definition(job: Job) -> Control:
     """Return what this run would record about the definition."""
     by_name = sorted((column.name.lower(), column.type) for column in job.layout.keys)
+    recorded = job.state.control
+    done = recorded.once if recorded is not None else ()
     return Control(
         scd_type=job.spec.stored_as_scd_type,
         keys=tuple(name for name, _ in by_name),
@@ -77,6 +94,7 @@ def definition(job: Job) -> Control:
         sequence_type=job.layout.sequence_type,
         track_history=job.spec.track_history,
         truncates=job.truncates,
+        once=(*done, *(name for name in job.spec.read_now if name not in done)),
         materialized=job.spec.KIND,
     )
 
@@ -186,12 +204,14 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
         creates=job.builds,
         shape=shape(job),
         warnings=job.layout.warnings + _of_a_sample(job),
+        flows=job.spec.told if isinstance(job.spec, FlowEvents) else (),
     )
 
 
 def _of_a_sample(job: Job) -> tuple[str, ...]:
     """A warning where rows that are missing from a first table will be missed: events only come later."""
-    if job.state.partial != "--sample" or job.spec.KIND == AutoCdc.KIND:
+    has_dumps = isinstance(job.spec, FlowEvents) and job.builds and job.spec.snapshot
+    if job.state.partial != "--sample" or (job.spec.KIND == AutoCdc.KIND and not has_dumps):
         return ()
     return (
         "the target was built from a sample of the source; rebuild it with --full-refresh to have it whole",

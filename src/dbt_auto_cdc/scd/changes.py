@@ -44,7 +44,10 @@ def stage(job: Job, known: Known | None = None) -> Step:
     """
     sequence = sequence_expression(job.spec, job.layout.sequence, job.engine)
     columns = [f"{value} as {name}" for name, value in zip(job.output, _values(job), strict=True)]
-    columns += [f"{sequence} as {names.SEQUENCE}", f"{_kind(job)} as {names.KIND}"]
+    columns += [
+        f"{sequence} as {names.SEQUENCE}",
+        f"{kind_expression(job.spec, job.state.feed, job.engine)} as {names.KIND}",
+    ]
     source = f"from (\n{indented(job.state.model_sql)}\n) as src"
     query = Query().then("evaluated", f"select\n    {comma(columns)}\n{source}")
     if known:
@@ -100,13 +103,11 @@ def condition_expression(condition: str, feed: tuple[Column, ...], engine: Engin
     return f"src.{engine.quote(column.name)}" if column else f"(\n{indented(condition)}\n)"
 
 
-def _kind(job: Job) -> str:
+def kind_expression(spec: AutoCdc, feed: tuple[Column, ...], engine: Engine) -> str:
+    """Return what kind of event a row of the feed is."""
     branches = [
-        f"when {condition_expression(condition, job.state.feed, job.engine)} then '{kind}'"
-        for kind, condition in (
-            ("truncate", job.spec.apply_as_truncates),
-            ("delete", job.spec.apply_as_deletes),
-        )
+        f"when {condition_expression(condition, feed, engine)} then '{kind}'"
+        for kind, condition in (("truncate", spec.apply_as_truncates), ("delete", spec.apply_as_deletes))
         if condition
     ]
     return f"case {' '.join(branches)} else 'upsert' end" if branches else "'upsert'"

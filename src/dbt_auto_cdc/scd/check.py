@@ -55,13 +55,26 @@ def _counted(job: Job, *, told: bool) -> str:
     if job.truncates:
         is_new = f"stg.{names.KIND} = 'truncate'"
         if not job.builds:
-            latest = (
-                f"select max({names.SEQUENCE}) as latest from {job.companion} where {names.KIND} = 'truncate'"
-            )
-            source += f"\ncross join ({latest}) as known"
+            source += f"\ncross join ({_latest_truncate(job)}) as known"
             is_new += f" and (known.latest is null or stg.{names.SEQUENCE} > known.latest)"
-        columns.append(f"count(case when {is_new} then 1 end) as {TRUNCATED}")
+        truncates = f"count(case when {is_new} then 1 end)"
+        if job.truncated_at:
+            truncates += f"\n    + ({_truncating_dumps(job)})"
+        columns.append(f"{truncates} as {TRUNCATED}")
     return f"select\n    {comma(columns)}\n{source}"
+
+
+def _latest_truncate(job: Job) -> str:
+    return f"select max({names.SEQUENCE}) as latest from {job.companion} where {names.KIND} = 'truncate'"
+
+
+def _truncating_dumps(job: Job) -> str:
+    """Count the dump that truncates the target anew: one that lies above the latest truncate."""
+    found = f"select count(*) from (\n{job.truncated_at}\n) as dump"
+    if job.builds:
+        return f"{found} where dump.sequence is not null"
+    is_new = "known.latest is null or dump.sequence > known.latest"
+    return f"{found} cross join ({_latest_truncate(job)}) as known where dump.sequence is not null and ({is_new})"
 
 
 def _found(job: Job) -> str:
@@ -122,8 +135,9 @@ def _ties(job: Job) -> str:
 
 
 def _rules(job: Job) -> tuple[Rule, ...]:
-    sequence = ", ".join(job.spec.sequence_by)
-    is_null = "is null" if len(job.spec.sequence_by) == 1 else "has a null among them"
+    order = job.spec.written_order
+    sequence = ", ".join(order)
+    is_null = "is null" if len(order) == 1 else "has a null among them"
     rules = [
         Rule(
             "null_sequence",
@@ -144,7 +158,7 @@ def _rules(job: Job) -> tuple[Rule, ...]:
             Rule(
                 TIED,
                 f"{{count}} times a key has different events at one sequence, for example {{example}}; make"
-                f" sequence_by finer (a list adds a tie-breaker: {[*job.spec.sequence_by, 'log_position']}), filter"
+                f" sequence_by finer (a list adds a tie-breaker: {[*order, 'log_position']}), filter"
                 f" before-images out in the model, or set sequence_ties to allow",
                 warns=job.spec.sequence_ties == "warn",
             )

@@ -18,7 +18,11 @@ from dbt_auto_cdc.state import Relations, State
 
 @dataclass(frozen=True)
 class Job:
-    """One run of one model, ready to be planned."""
+    """One run of one model, ready to be planned.
+
+    `truncated_at` selects the sequence at which whole dumps beside the events truncate the target, where there are any;
+    `part` is put into the names of the working tables of a job that stands beside another one of the run.
+    """
 
     model: str
     spec: AutoCdc
@@ -27,6 +31,8 @@ class Job:
     relations: Relations
     engine: Engine
     builds: bool
+    truncated_at: str = ""
+    part: str = ""
 
     @property
     def target(self) -> str:
@@ -91,7 +97,7 @@ class Job:
     def working(self, suffix: str) -> str:
         """Return the name of a working table of this run."""
         return self.engine.working(
-            names.with_suffix(self.relations.identifier, suffix, self.engine.identifier_limit)
+            names.with_suffix(self.relations.identifier, self.part + suffix, self.engine.identifier_limit)
         )
 
     def same_key(self, left: str, right: str) -> str:

@@ -11,10 +11,10 @@ from dbt_auto_cdc.scd import changes, check
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, any_of, comma
 
-_TRUNCATION = "truncation"
+TRUNCATION = "truncation"
 
 
-def _with_truncation(job: Job) -> Query:
+def with_truncation(job: Job) -> Query:
     """Start a query with one row: the greatest truncate's sequence so far, this run's included, or null."""
     if not job.truncates:
         return Query()
@@ -26,8 +26,10 @@ def _with_truncation(job: Job) -> Query:
     sequences = (
         f"select {names.SEQUENCE} from {job.working(names.STAGE)} where {names.KIND} = 'truncate'{remembered}"
     )
+    if job.truncated_at:
+        sequences += f"\nunion all\n{job.truncated_at}"
     return Query().then(
-        _TRUNCATION, f"select max({names.SEQUENCE}) as sequence from (\n{sequences}\n) as truncates"
+        TRUNCATION, f"select max({names.SEQUENCE}) as sequence from (\n{sequences}\n) as truncates"
     )
 
 
@@ -42,14 +44,26 @@ def stage(job: Job) -> Step:
     if job.builds:
         return changes.stage(job)
     stored, sequence = f"cmp.{names.SEQUENCE}", f"src.{names.SEQUENCE}"
+    join, head = f"left join {job.companion} as cmp on {job.same_key('src', 'cmp')}", stored
+    if job.truncates:
+        # A whole dump told of every key, of those it lacks too.
+        join += f"\ncross join ({_last_dump(job)}) as dump"
+        head = f"coalesce({stored}, dump.{names.LATEST})"
     return changes.stage(
         job,
         changes.Known(
-            join=f"left join {job.companion} as cmp on {job.same_key('src', 'cmp')}",
+            join=join,
             is_new=f"({stored} is null or {sequence} is null or {sequence} > {stored})",
-            is_late=f"coalesce({sequence} < {stored}, false)",
+            is_late=f"coalesce({sequence} < {head}, false)",
             locator=f"cmp.{job.engine.locator}",
         ),
+    )
+
+
+def _last_dump(job: Job) -> str:
+    """One row: the version of the last dump applied beside the events, or null."""
+    return (
+        f"select max({names.SEQUENCE}) as {names.LATEST} from {job.companion} where {names.KIND} = 'snapshot'"
     )
 
 
@@ -62,11 +76,11 @@ def events(job: Job) -> Step:
     columns = comma(of("stg", [*job.output, *changes.EVENT, *(() if job.builds else (names.HIDDEN,))]))
     source, live = f"from {job.working(names.STAGE)} as stg", [f"stg.{names.KIND} <> 'truncate'"]
     if job.truncates:
-        source += f"\ncross join {_TRUNCATION}"
-        above = [f"{_TRUNCATION}.sequence is null", f"stg.{names.SEQUENCE} >= {_TRUNCATION}.sequence"]
+        source += f"\ncross join {TRUNCATION}"
+        above = [f"{TRUNCATION}.sequence is null", f"stg.{names.SEQUENCE} >= {TRUNCATION}.sequence"]
         live.append(f"({any_of([*above, *(f'stg.{key} is null' for key in job.keys)])})")
     new = "true" if job.builds else f"stg.{names.IS_NEW}"
-    query = _with_truncation(job).then(
+    query = with_truncation(job).then(
         "new",
         f"select\n    {columns}\n{source}\n"
         f"where {new} and (stg.{names.SEQUENCE} is null or ({' and '.join(live)}))",
@@ -152,22 +166,26 @@ def truncation(job: Job) -> Query:
     nulls = [
         f"{job.engine.null(column.type)} as {job.engine.quote(column.name)}" for column in job.layout.keys
     ]
-    return _with_truncation(job).then(
+    return with_truncation(job).then(
         "latest",
         f"select {', '.join([*nulls, f'sequence as {names.SEQUENCE}'])}, 'truncate' as {names.KIND}"
-        f" from {_TRUNCATION} where sequence is not null",
+        f" from {TRUNCATION} where sequence is not null",
     )
 
 
-def apply(job: Job) -> tuple[Step, ...]:
-    """Write the winners, and remember their sequences."""
+def apply(job: Job, removed: tuple[Step, ...] | None = None) -> tuple[Step, ...]:
+    """Write the winners, and remember their sequences.
+
+    `removed` stands for the steps that remove what is truncated, where more than that is done at their place.
+    """
     engine, companion, new = job.engine, job.companion, (check.NEW,)
     known = Query().then(
         "known", f"select {names.HIDDEN} from {job.working(names.WINNERS)} where {names.HIDDEN} is not null"
     )
     columns = [*job.keys, *changes.EVENT]
+    truncated = (*(_remove_truncated(job) if removed is None else removed), *_remember_truncate(job))
     return (
-        *(_truncate(job) if job.truncates else ()),
+        *(truncated if job.truncates else ()),
         *write(job, rows(job)),
         Step("forget the keys' old sequences", engine.delete_located(companion, known), new),
         Step("remember the keys' sequences", engine.insert(companion, columns, remembered(job)), new),
@@ -186,36 +204,41 @@ def write(job: Job, written: Query) -> tuple[Step, ...]:
     )
 
 
-def _truncate(job: Job) -> tuple[Step, ...]:
-    """Remove what lies below the latest truncate, rows written by hand included; touched keys are seen to."""
-    engine, truncated = job.engine, (check.TRUNCATED,)
-    gone = _with_truncation(job).then(
-        "gone",
-        f"""
-select tgt.{engine.locator}
+def replaceable(job: Job, columns: str) -> str:
+    """Select the target's rows that lie below the latest truncate, rows written by hand included.
+
+    Those of touched keys are left out: their winners see to them. It reads `truncation`.
+    """
+    return f"""
+select {columns}
 from {job.target} as tgt
 where not exists (
-    select 1 from {job.companion} as cmp cross join {_TRUNCATION}
-    where {job.same_key("cmp", "tgt")} and cmp.{names.SEQUENCE} >= {_TRUNCATION}.sequence
+    select 1 from {job.companion} as cmp cross join {TRUNCATION}
+    where {job.same_key("cmp", "tgt")} and cmp.{names.SEQUENCE} >= {TRUNCATION}.sequence
         and cmp.{names.KIND} = 'upsert'
 )
 and not exists (
     select 1 from (select {", ".join(job.keys)} from {job.working(names.WINNERS)}) as won
     where {job.same_key("won", "tgt")}
-)""",
-    )
-    below = _with_truncation(job).then(
+)"""
+
+
+def _remove_truncated(job: Job) -> tuple[Step, ...]:
+    gone = with_truncation(job).then("gone", replaceable(job, f"tgt.{job.engine.locator}"))
+    remove = job.engine.delete_located(job.target, gone)
+    return (Step("remove the truncated rows", remove, (check.TRUNCATED,), counts="num_deleted_rows"),)
+
+
+def _remember_truncate(job: Job) -> tuple[Step, ...]:
+    """Put the latest truncate in the place of what lies below it; of a dump's rows nothing else is remembered."""
+    engine, truncated = job.engine, (check.TRUNCATED,)
+    below = with_truncation(job).then(
         "below",
-        f"select cmp.{engine.locator} from {job.companion} as cmp cross join {_TRUNCATION}\n"
-        f"where cmp.{names.KIND} = 'truncate' or cmp.{names.SEQUENCE} < {_TRUNCATION}.sequence",
+        f"select cmp.{engine.locator} from {job.companion} as cmp cross join {TRUNCATION}\n"
+        f"where cmp.{names.KIND} = 'truncate' or (cmp.{names.KIND} in ('upsert', 'delete')"
+        f" and cmp.{names.SEQUENCE} < {TRUNCATION}.sequence)",
     )
     return (
-        Step(
-            "remove the truncated rows",
-            engine.delete_located(job.target, gone),
-            truncated,
-            counts="num_deleted_rows",
-        ),
         Step("forget what was truncated", engine.delete_located(job.companion, below), truncated),
         Step(
             "remember the truncate",

@@ -1,0 +1,207 @@
+"""The flows of a model that has several: what each may be set to, and which of them a run reads.
+
+Not here: how flows stand in a model's SQL (`blocks`), and how their rows become one feed (`gather`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from dbt_auto_cdc.blocks import Block
+from dbt_auto_cdc.errors import listed
+from dbt_auto_cdc.spec import (
+    OPTIONS,
+    SCD1,
+    AutoCdc,
+    AutoCdcSnapshot,
+    CdcFlow,
+    SnapshotFlow,
+    build,
+    read_options,
+    unknown_options,
+    unquoted,
+)
+
+OF_CHANGES = {option.name: option for option in fields(CdcFlow)}
+OF_SNAPSHOTS = {option.name: option for option in fields(SnapshotFlow)}
+_LISTS = ("column_list", "except_column_list")
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One flow: the model's options with its own laid over them, parsed; names are not yet matched with columns.
+
+    `shares_columns` says that its lists of columns are those of the model, which are for other flows as well.
+    """
+
+    name: str
+    spec: AutoCdc | AutoCdcSnapshot
+    once: bool
+    shares_columns: bool
+    sql: str = ""
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether its rows are whole dumps."""
+        return isinstance(self.spec, AutoCdcSnapshot)
+
+
+# Options
+
+
+def parse_flows(
+    blocks: Sequence[Block],
+    config: Mapping[str, object],
+    meta: Mapping[str, object],
+    *,
+    known: frozenset[str] = frozenset(),
+    elsewhere: frozenset[str] | None = None,
+) -> tuple[tuple[Flow, ...], list[str]]:
+    """Return a model's flows with their options, and every problem found, of the model's own options too.
+
+    The model's options are those of `spec.parse`, and defaults for its flows.
+    """
+    written, problems = read_options(config, meta, known=known, elsewhere=elsewhere, materialized="auto_cdc")
+    flows, wrong = list[Flow](), dict[str, list[str]]()
+    for block in blocks:
+        flow, wrong[block.name] = _flow(block, written, problems)
+        flows += [flow] if flow else []
+    problems += by_flow(wrong, wrong)
+    problems += _repeated(blocks)
+    if not problems:
+        problems = _together(flows)
+    return tuple(flows), problems
+
+
+def _flow(
+    block: Block, written: Mapping[str, object], unknown: Sequence[str]
+) -> tuple[Flow | None, list[str]]:
+    """Return one flow, or what is wrong with it."""
+    own = {name: value for name, value in block.options.items() if value is not None}
+    is_snapshot = "snapshot_version" in own
+    allowed, materialized = (OF_SNAPSHOTS, "auto_cdc_snapshot") if is_snapshot else (OF_CHANGES, "auto_cdc")
+    problems = _unknown(own, allowed, is_snapshot=is_snapshot)
+    own = {name: value for name, value in own.items() if name in allowed}
+    once = own.pop("once", False)
+    if not isinstance(once, bool):
+        problems.append(f"once is {once!r}; write true or false")
+    shares_columns = not any(name in own for name in _LISTS)
+    laid_over = (*OF_SNAPSHOTS, *_OF_THE_TABLE) if is_snapshot else (*OPTIONS,)
+    inherited = {
+        name: value
+        for name, value in written.items()
+        if name in laid_over and (shares_columns or name not in _LISTS)
+    }
+    spec, wrong = build(materialized, {**inherited, **own}, [*unknown, *problems])
+    problems += wrong
+    if problems:
+        return None, problems
+    return Flow(block.name, spec, bool(once), shares_columns, block.sql), []
+
+
+# What a snapshot flow takes over from the model, beside the options that it may have of its own.
+_OF_THE_TABLE = ("stored_as_scd_type", "on_schema_change", "full_refresh")
+
+
+def _unknown(own: Mapping[str, object], allowed: Mapping[str, object], *, is_snapshot: bool) -> list[str]:
+    problems, rest = [], dict[str, object]()
+    for name, value in own.items():
+        if name in allowed:
+            continue
+        if is_snapshot and name in OF_CHANGES:
+            problems.append(
+                f"{name} is for changes, and snapshot_version makes its rows whole dumps; leave one out"
+            )
+        elif not is_snapshot and name in OF_SNAPSHOTS:
+            problems.append(f"{name} is for whole dumps; set snapshot_version as well, or leave it out")
+        elif name in OPTIONS:
+            problems.append(f"{name} is an option of the whole model; write it in config(...)")
+        else:
+            rest[name] = value
+    return [*problems, *unknown_options(allowed, rest, "a flow").values()]
+
+
+def by_flow(problems: Mapping[str, Sequence[str]], common: Iterable[str]) -> list[str]:
+    """Return each problem once, with the flows that have it, unless all those in `common` do."""
+    having: dict[str, list[str]] = {}
+    for flow, texts in problems.items():
+        for text in texts:
+            having.setdefault(text, []).append(flow)
+    everybody = set(common)
+    return [
+        text if everybody and everybody <= set(flows) else f"flow {listed(flows)}: {text}"
+        for text, flows in having.items()
+    ]
+
+
+def _repeated(blocks: Sequence[Block]) -> list[str]:
+    folded = [block.name.lower() for block in blocks]
+    return [
+        f"{folded.count(name)} flows are called {name}; give each a name of its own"
+        for name in dict.fromkeys(folded)
+        if folded.count(name) > 1
+    ]
+
+
+def _together(flows: Sequence[Flow]) -> list[str]:
+    """Return what is wrong with flows that are right each by itself."""
+    problems = []
+    dumps = [flow for flow in flows if flow.is_snapshot]
+    if len(dumps) > 1:
+        problems.append(
+            f"flows {listed(flow.name for flow in dumps)} all have snapshot_version, and a target has one flow of whole"
+            f" dumps at most; bring the dumps together in one flow"
+        )
+    if dumps and len(dumps) == len(flows):
+        problems.append(
+            "all it has are whole dumps; write materialized='auto_cdc_snapshot' and no flow, or add a flow of changes"
+        )
+    for flow in dumps:
+        if flow.spec.stored_as_scd_type != SCD1:
+            problems.append(
+                f"flow {flow.name} has snapshot_version, and whole dumps go together with changes in SCD type 1 only;"
+                f" set stored_as_scd_type to 1, or keep the dumps in a model of their own (auto_cdc_snapshot)"
+            )
+        assert isinstance(flow.spec, AutoCdcSnapshot)  # noqa: S101 - what is_snapshot says
+        if flow.spec.snapshot_version.strip().lower() == "auto":
+            problems.append(
+                f"flow {flow.name} counts its dumps (snapshot_version auto), and a number of runs has no place in the"
+                f" order of the changes; name the column or write the value that tells when a dump was taken"
+            )
+    return [*problems, *_other_keys(flows)]
+
+
+def _other_keys(flows: Sequence[Flow]) -> list[str]:
+    keys = {flow.name: tuple(unquoted(name.strip()).lower() for name in flow.spec.keys) for flow in flows}
+    if len(set(keys.values())) < 2:
+        return []
+    shown = "; ".join(f"{name}: {listed(flow_keys)}" for name, flow_keys in keys.items())
+    return [
+        f"its flows have different keys ({shown}); they need the same, in the same order: rename them in the SELECTs"
+    ]
+
+
+# Which flows a run reads
+
+
+def read_by(flows: Sequence[Flow], done: Sequence[str], partial: str) -> tuple[Flow, ...]:
+    """Return the flows that a run reads: not those that `done` has, nor, from a part of the source, what must be whole.
+
+    `partial` is the flag under which a run beside a target that is there reads a part of its source, if it does.
+    """
+    return tuple(
+        flow
+        for flow in flows
+        if not (flow.once and flow.name in done) and not (partial and (flow.once or flow.is_snapshot))
+    )
+
+
+def told(flow: Flow, reads: Sequence[Flow], done: Sequence[str]) -> str:
+    """Return what a run does with a flow, for a person."""
+    what = "whole dumps" if flow.is_snapshot else "changes"
+    if flow.once:
+        what += ", once"
+    if flow in reads:
+        return f"{flow.name}: {what}"
+    return f"{flow.name}: {what}, {'read by an earlier run' if flow.name in done else 'left out'}"

@@ -1,0 +1,214 @@
+"""Whole dumps beside changes, in SCD type 1: a dump truncates the target at its version and upserts its rows there.
+
+Nothing is remembered of a dump's rows but the truncate: older events stay out because of it, and an event at the
+version itself is not known, so it wins over the dump's row as it should.
+
+Not here: how changes are read and applied (`scd1`), how dumps are staged and checked (`snapshot`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dbt_auto_cdc import names
+from dbt_auto_cdc.plan import Rule, Step
+from dbt_auto_cdc.resolve import is_constant, sequence_columns
+from dbt_auto_cdc.scd import changes, check, scd1, snapshot
+from dbt_auto_cdc.scd.job import Job, of
+from dbt_auto_cdc.spec import FlowEvents, SnapshotEvents
+from dbt_auto_cdc.sql import Query, any_of, comma
+
+COUNTS = "num_dumps_that_count"
+DIFFERS = "num_dump_differences"
+
+
+def jobs(job: Job, spec: FlowEvents) -> tuple[Job, Job, snapshot.Limits]:
+    """Return the job of the changes, that of the dumps beside it, and what a dump may do."""
+    written = spec.snapshot
+    assert written is not None  # noqa: S101 - called for models with a flow of dumps
+    feed = tuple(column for column in job.state.feed if column.name != names.KIND)
+    limits = snapshot.Limits(
+        is_constant=is_constant(written.snapshot_version, feed) and not job.state.partial,
+        allow_empty=written.allow_empty_snapshot,
+        max_delete_ratio=written.max_delete_ratio,
+    )
+    events = SnapshotEvents(keys=spec.keys, sequence_by=(written.snapshot_version,))
+    dump = replace(
+        job,
+        spec=events,
+        layout=replace(job.layout, sequence=sequence_columns(events, feed)),
+        state=replace(job.state, model_sql=spec.snapshot_sql, feed=feed),
+        part=names.DUMP,
+    )
+    latest = f"select max({names.SEQUENCE}) as sequence from {dump.working(names.VERSIONS)}"
+    return replace(job, truncated_at=f"{latest} where {names.PLACE} is not null"), dump, limits
+
+
+def read(dump: Job, limits: snapshot.Limits) -> tuple[Step, ...]:
+    """Stage and check the dumps; of those that wait only the greatest matters, but all are checked."""
+    return (snapshot.stage(dump), snapshot.versions(dump, limits), snapshot.measured(dump, limits))
+
+
+def present(job: Job, dump: Job) -> str:
+    """Select the rows of the greatest dump that count: not below a truncate, and of keys without a newer change.
+
+    It reads `truncation`. Out: one row per key, with its place among the staged rows.
+    """
+    staged = dump.working(names.STAGE)
+    known = (
+        ""
+        if job.builds
+        else f"""
+and not exists (
+    select 1 from {job.companion} as cmp
+    where {job.same_key("cmp", "stg")} and cmp.{names.SEQUENCE} >= {scd1.TRUNCATION}.sequence
+)"""
+    )
+    return f"""
+select {", ".join(of("stg", job.output))}, stg.{job.engine.locator} as {names.EVENT}
+from {staged} as stg
+join ({job.truncated_at}) as latest on latest.sequence = stg.{names.SEQUENCE}
+join {scd1.TRUNCATION} on {scd1.TRUNCATION}.sequence = latest.sequence
+where not exists (
+    select 1 from {job.working(names.WINNERS)} as won where {job.same_key("won", "stg")}
+){known}"""
+
+
+def rows(job: Job, dump: Job) -> Query:
+    """Return the rows of a target that is built: the winners of the changes, and the dump's."""
+    columns = ", ".join(job.output)
+    query = Query((*scd1.with_truncation(job).steps, *scd1.rows(job).steps)).then(
+        "dumped", present(job, dump)
+    )
+    return query.then("built", f"select {columns} from rows\nunion all\nselect {columns} from dumped")
+
+
+def _differences(dump: Job) -> str:
+    return dump.working(names.EVENTS)
+
+
+def compared(job: Job, dump: Job) -> tuple[Step, ...]:
+    """Set the greatest dump beside the rows that it may replace, and refuse one that deletes too many."""
+    latest = scd1.with_truncation(job).then(
+        "counted",
+        f"select count(*) as {COUNTS} from ({job.truncated_at}) as latest\n"
+        f"join {scd1.TRUNCATION} on {scd1.TRUNCATION}.sequence = latest.sequence",
+    )
+    found = Step("see whether the dump counts", latest.render(), (snapshot.VERSIONS,), measures=True)
+    differ = job.engine.create_working(_differences(dump), _differing(job, dump))
+    return (found, Step("compare the dump with the target", differ, (check.TRUNCATED, COUNTS)))
+
+
+def _differing(job: Job, dump: Job) -> Query:
+    """Pairs of a key's rows, in the dump and in the target, that are not alike. Out: their places, and the key."""
+    engine, key = job.engine, job.keys[0]
+    values = [
+        (name, column.type)
+        for name, column in zip(job.output, job.layout.output, strict=True)
+        if name not in job.keys
+    ]
+    unlike = [
+        engine.differs(engine.comparable(f"now.{name}", kind), engine.comparable(f"past.{name}", kind))
+        for name, kind in values
+    ]
+    past = ", ".join([*of("tgt", job.output), f"tgt.{engine.locator} as {names.LOCATOR}"])
+    columns = [f"coalesce(now.{name}, past.{name}) as {name}" for name in job.keys]
+    columns += [f"now.{names.EVENT}", f"past.{names.LOCATOR}"]
+    columns.append(f"case when now.{key} is null then 'delete' else 'upsert' end as {names.KIND}")
+    return (
+        scd1.with_truncation(job)
+        .then("present", present(job, dump))
+        .then("past", scd1.replaceable(job, past))
+        .then(
+            "differing",
+            f"select\n    {comma(columns)}\nfrom present as now\nfull join past on {job.same_key('past', 'now')}\n"
+            f"where {any_of([f'now.{key} is null', f'past.{key} is null', *unlike])}",
+        )
+    )
+
+
+def judged(job: Job, dump: Job, limits: snapshot.Limits) -> Step:
+    """Count what differs, and refuse what deletes more than it may, or keys with several rows by hand."""
+    keys = ", ".join(job.keys)
+    counted = (
+        f"select count(*) as {DIFFERS}, count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows\n"
+        f"from {_differences(dump)}"
+    )
+    repeated = f"select {keys} from {_differences(dump)} group by {keys} having count(*) > 1"
+    by_hand = (
+        f"select count(*) as repeated_keys, min({job.key_text('found')}) as repeated_keys_example\n"
+        f"from ({repeated}) as found"
+    )
+    query, sources, rules = (
+        Query().then("counted", counted).then("by_hand", by_hand),
+        ["counted", "by_hand"],
+        [_BY_HAND],
+    )
+    if limits.max_delete_ratio is not None:
+        query = query.then("greedy", _greedy(job, limits.max_delete_ratio))
+        sources.append("greedy")
+        rules.append(_too_many(limits.max_delete_ratio))
+    query = query.then("judged", "select *\nfrom " + " cross join ".join(sources))
+    when = (check.TRUNCATED, COUNTS)
+    return Step("count the differences", query.render(), when, measures=True, rules=tuple(rules))
+
+
+_BY_HAND = Rule(
+    "repeated_keys",
+    "{count} keys have more than one row in the target, for example {example}; they were written by hand: delete"
+    " all but one of each",
+)
+
+
+def _greedy(job: Job, ratio: float) -> str:
+    """One row: whether the dump deletes a greater share of the rows than it may; a truncate alone may."""
+    gone, rows_before = map(job.engine.as_text, ("counted.num_deleted_rows", "stored.rows_before"))
+    version = job.engine.as_text("latest.sequence")
+    example = f"'version ' || {version} || ' deletes ' || {gone} || ' of ' || {rows_before} || ' rows'"
+    return f"""
+select count(*) as greedy_versions, min({example}) as greedy_versions_example
+from counted cross join (select count(*) as rows_before from {job.target}) as stored
+cross join ({job.truncated_at}) as latest
+where latest.sequence is not null and counted.num_deleted_rows > {ratio} * stored.rows_before"""
+
+
+def _too_many(ratio: float) -> Rule:
+    return Rule(
+        "greedy_versions",
+        f"{{count}} versions delete more than max_delete_ratio {ratio} allows, for example {{example}}; a half-written"
+        f" extract looks like that: check the source, or raise max_delete_ratio",
+    )
+
+
+def apply(job: Job, dump: Job) -> tuple[Step, ...]:
+    """Write what differs from the dump, then the winners of the changes, and remember the dump's version."""
+    engine, differs = job.engine, (DIFFERS,)
+    gone = Query().then(
+        "gone", f"select {names.LOCATOR} from {_differences(dump)} where {names.LOCATOR} is not null"
+    )
+    born = Query().then(
+        "rows",
+        f"select {', '.join(of('stg', job.output))}\nfrom {dump.working(names.STAGE)} as stg\n"
+        f"join {_differences(dump)} as diff on diff.{names.EVENT} = stg.{engine.locator}",
+    )
+    replaced = (
+        Step(
+            "delete the rows that the dump has not, or otherwise",
+            engine.delete_located(job.target, gone),
+            differs,
+        ),
+        Step(
+            "insert the dump's rows",
+            engine.insert(job.target, job.output, born),
+            differs,
+            counts="num_upserted_rows",
+        ),
+    )
+    forget = f"delete from {job.companion} where {names.KIND} = 'snapshot'"
+    remember = engine.insert(job.companion, [*job.keys, *changes.EVENT], snapshot.last(dump))
+    waiting = (snapshot.VERSIONS,)
+    return (
+        *scd1.apply(job, replaced),
+        Step("forget the last version", forget, waiting),
+        Step("remember the version", remember, waiting),
+    )

@@ -71,7 +71,7 @@ def meaning(option: Any) -> str:
     """Return an option's sentence, and what it is when nobody sets it."""
     if option.default is MISSING:
         return f"{option.metadata['doc']} Required."
-    if option.default is None:
+    if option.default in {None, ""}:
         return str(option.metadata["doc"])
     default = str(option.default).lower() if isinstance(option.default, bool) else option.default
     return f"{option.metadata['doc']} Default: `{default}`."

@@ -106,7 +106,7 @@ def as_events(spec: Spec, feed: tuple[Column, ...], last_version: str = "") -> A
         return KeyedRows(**{**shared, "keys": spec.replace_using, "sequence_by": (spec.sequence_by,)})
     if isinstance(spec, ReplaceWhere):
         return RowsInRange(**shared, keys=(), sequence_by=("(0)",), replace_where=spec.replace_where)
-    version = str(spec.snapshot_version)
+    version = spec.snapshot_version
     column = Columns(feed).find(version)
     if column is None and version.strip().lower() == "auto":
         version = f"coalesce(({last_version}) + 1, 0)" if last_version else "0"

@@ -242,12 +242,12 @@ class _Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class _Versions:
-    snapshot_version: str | None = option(
+    snapshot_version: str = option(
         _text,
         "column, SQL expression, or `auto`",
         "The version of the snapshot a row belongs to; `auto` counts the runs' snapshots 0, 1, 2 and so on. This or"
         " `version_query` is required.",
-        default=None,
+        default="",
     )
 
 

@@ -48,7 +48,7 @@ def _is_constant(spec: AutoCdcSnapshot, state: State) -> bool:
     """Tell whether the version stands for a snapshot even where the model gives no rows."""
     if state.partial or state.waits:
         return False
-    return spec.version_query is not None or is_constant(str(spec.snapshot_version), state.feed)
+    return spec.version_query is not None or is_constant(spec.snapshot_version, state.feed)
 
 
 def _scd1(job: Job, before: State, read: tuple[Step, ...]) -> tuple[tuple[Step, ...], list[str]]:

@@ -26,9 +26,9 @@ class Limits:
     """What a snapshot may do: be empty, delete; and its version: stand for one without rows, come from a query."""
 
     is_constant: bool
-    is_asked: bool
     allow_empty: bool
     max_delete_ratio: float | None
+    is_asked: bool = False
 
 
 def stage(job: Job) -> Step:

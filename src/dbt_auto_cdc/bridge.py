@@ -255,6 +255,25 @@ def flow(  # noqa: PLR0913 - one call from Jinja, all by name
     return blocks.marked(block, union)
 
 
+def list_files(*, path: object, adapter_type: str, model: str) -> str:
+    """Return the files under a path or glob as a relation for a FROM.
+
+    Raises `AutoCdcError` for a path that is none, and where the engine lists no files.
+    """
+    engine = engine_for(adapter_type)
+    if not isinstance(path, str) or not path.strip():
+        problem = f"list_files is given {path!r}; write a folder, a file or a pattern such as 'dumps/*.csv'"
+    elif query := engine.list_files(path) if engine else "":
+        return f"(\n{query}\n)"
+    else:
+        problem = (
+            f"list_files has no answer for adapter {adapter_type}, which lists no files in SQL; keep a table of the"
+            f" files' names and select from that, or write a macro {adapter_type}__list_files(path) that returns a"
+            f" relation with the columns path, name, size and modification_time"
+        )
+    raise AutoCdcError(model, [problem])
+
+
 def has_bounds(*, config: Mapping[str, Any], adapter_type: str, target: str, ask: Ask) -> bool:
     """Tell whether a target that is there has the bounds it needs; without them the next run builds it anew."""
     scd_type = config.get("stored_as_scd_type") or (config.get("meta") or {}).get("stored_as_scd_type")
@@ -321,6 +340,7 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "make_plan": make_plan,
     "overlapping_rectangles": overlapping_rectangles,
     "has_bounds": has_bounds,
+    "list_files": list_files,
     "refuse_swap": refuse_swap,
     "run_plan": run_plan,
     "sent": sent,

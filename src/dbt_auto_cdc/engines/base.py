@@ -134,6 +134,14 @@ class Engine:
         """
         raise NotImplementedError
 
+    def list_files(self, path: str) -> str:
+        """Return the query of the files under a path or glob: path, name, size, modification_time.
+
+        It reads no file. Empty where the engine lists none by itself.
+        """
+        del path
+        return ""
+
     def create_working(self, name: str, query: Query) -> str:
         """Return the statement that fills a working table."""
         return f"create temporary table {name} as\n{query.render()}"

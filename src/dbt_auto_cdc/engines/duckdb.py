@@ -48,6 +48,20 @@ def _members(parts: list[str]) -> dict[str, str]:
     return {found["name"].strip('"').lower(): found["type"] for found in members}
 
 
+def _patterns(path: str) -> list[str]:
+    """Return what DuckDB has to look for: a pattern as it is, else the file of that name and those of the folder.
+
+    DuckDB takes a file of an object store for granted, and fails where there is none; a pattern is looked up.
+    """
+    scheme, _, place = path.rpartition("://")
+    if set(path) & set("*?[") or scheme.lower() in {"http", "https"}:
+        return [path]
+    files = f"{path.rstrip('/')}/*"
+    if path.endswith("/") or (scheme and "/" not in place):
+        return [files]
+    return [f"{path[:-1]}[{path[-1]}]" if scheme and path[-1].isalnum() else path, files]
+
+
 class DuckDB(Engine):
     """An embedded DuckDB database: transactions, working tables, row ids, structs that compare."""
 
@@ -138,6 +152,19 @@ class DuckDB(Engine):
     def describe(self, query: str) -> str:
         """Return the statement that tells a query's column names and types without reading it."""
         return f"select '=' || column_name, column_type from (describe\n{query}\n)"
+
+    def list_files(self, path: str) -> str:
+        """Return the query of the files under a path or glob, none where there is none.
+
+        The content is left out, so no file is read. The condition holds always: without a look at the size, DuckDB
+        asks an object store for every single file, though the listing has told it all.
+        """
+        patterns = ", ".join(map(text, _patterns(path)))
+        return (
+            "select filename as path, parse_filename(filename) as name, size, last_modified as modification_time\n"
+            f"from read_blob([{patterns}])\n"
+            "where size is not null or filename is not null"
+        )
 
     def create_working(self, name: str, query: Query) -> str:
         """Return the statement that fills a working table, replacing what a failed run left."""

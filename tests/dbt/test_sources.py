@@ -1,0 +1,185 @@
+"""Where snapshots come from: listed files, folders of files, attached databases, Python models.
+
+Not here: object stores and other databases, which need DuckDB's extensions (`tests/extensions`).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dbt_auto_cdc.bridge import list_files
+from dbt_auto_cdc.errors import AutoCdcError
+from tests.dbt_project import Project
+
+pytestmark = pytest.mark.dbt
+
+HISTORY = "select id, city, __START_AT, __END_AT from users order by id, __START_AT"
+
+
+def listing(path: str) -> str:
+    return list_files(path=path, adapter_type="duckdb", model="users")
+
+
+def listed(path: str, column: str = "path") -> list[str]:
+    """Return one column of the files under a path."""
+    with duckdb.connect() as connection:
+        found = connection.execute(f"select {column} from {listing(path)} as files order by all").fetchall()
+    return [value for (value,) in found]
+
+
+# -- list_files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder of files with plain and odd names, beside an empty one."""
+    monkeypatch.chdir(tmp_path)
+    for name in ODD_NAMES:
+        file = tmp_path / "dumps" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("id\n")
+    (tmp_path / "dumps/a.csv").write_text("id\n1\n2\n")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+ODD_NAMES = [
+    ".hidden",
+    "a.csv",
+    "b.csv",
+    'it\'s "odd" [1] {x} %20 $1.csv',
+    "st*r?.csv",
+    "ünïcode 数.csv",
+    "two\nlines.csv",
+    "sub/a.csv",
+    "sub/deep/a.csv",
+]
+
+
+def test_a_folder_lists_its_own_files(folder: Path) -> None:
+    """With a slash at its end or not, as a relative or an absolute path; what lies deeper is not there."""
+    expected = sorted(f"dumps/{name}" for name in ODD_NAMES if "/" not in name)
+    assert expected == listed("dumps") == listed("dumps/") == listed("dumps/*")
+    assert sorted(str(folder / path) for path in expected) == listed(str(folder / "dumps"))
+    assert sorted(name for name in ODD_NAMES if "/" not in name) == listed("dumps", "name")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("dumps/?.csv", ["dumps/a.csv", "dumps/b.csv"]),
+        ("dumps/[b-z].csv", ["dumps/b.csv"]),
+        ("dumps/**/a.csv", ["dumps/a.csv", "dumps/sub/a.csv", "dumps/sub/deep/a.csv"]),
+        ("*/sub/*", ["dumps/sub/a.csv"]),
+        ("dumps/a.csv", ["dumps/a.csv"]),
+        ("dumps/it's*[[]1]*", ['dumps/it\'s "odd" [1] {x} %20 $1.csv']),
+        ("dumps/st[*]r[?].csv", ["dumps/st*r?.csv"]),
+        ("empty", []),
+        ("empty/*.csv", []),
+        ("nowhere", []),
+        ("nowhere/*", []),
+        ("dumps/c.csv", []),
+    ],
+)
+def test_patterns_and_files(folder: Path, pattern: str, expected: list[str]) -> None:
+    """A pattern lists what it matches, a file itself; where there is nothing there are no rows, and no error."""
+    assert folder.exists()
+    assert expected == listed(pattern)
+
+
+def test_what_a_listing_tells(folder: Path) -> None:
+    """Path, name, size and time of modification, and nothing is read: this file would not fit into any memory."""
+    with (folder / "empty/huge.bin").open("wb") as file:
+        file.truncate(10**13)
+    os.utime(folder / "empty/huge.bin", (1_000_000_000, 1_000_000_000))
+    with duckdb.connect() as connection:
+        query = f"select path, name, size, epoch(modification_time)::bigint as seen from {listing('empty')} as files"
+        found = connection.execute(query)
+        assert [("empty/huge.bin", "huge.bin", 10**13, 1_000_000_000)] == found.fetchall()
+        everything = connection.execute(f"select * from {listing('empty')}")
+        assert ["path", "name", "size", "modification_time"] == [
+            column[0] for column in everything.description
+        ]
+
+
+@pytest.mark.parametrize(
+    ("path", "patterns"),
+    [
+        ("s3://bucket/dumps/", "['s3://bucket/dumps/*']"),
+        ("s3://bucket/dumps", "['s3://bucket/dump[s]', 's3://bucket/dumps/*']"),
+        ("s3://bucket", "['s3://bucket/*']"),
+        ("s3://bucket/dumps/*.csv", "['s3://bucket/dumps/*.csv']"),
+        ("https://host/a.csv", "['https://host/a.csv']"),
+        ("/", "['/*']"),
+    ],
+)
+def test_what_is_looked_for(path: str, patterns: str) -> None:
+    """An object store has no folders, and what is not there is no error: both are asked for by pattern."""
+    assert f"read_blob({patterns})" in listing(path)
+
+
+def test_ten_thousand_files(tmp_path: Path) -> None:
+    """All of them are listed, in one statement."""
+    for number in range(10_000):
+        (tmp_path / f"users_{number:05}.csv").touch()
+    assert 10_000 == len(listed(str(tmp_path)))
+    assert [str(tmp_path / "users_09999.csv")] == listed(str(tmp_path), "max(path)")
+
+
+@pytest.mark.parametrize("path", [None, "", "  ", 7, ["a", "b"]])
+def test_a_path_that_is_none_is_refused(path: object) -> None:
+    """As a misspelt variable would be."""
+    with pytest.raises(AutoCdcError) as refused:
+        list_files(path=path, adapter_type="duckdb", model="users")
+    said = f"auto_cdc: model users: list_files is given {path!r}; write a folder, a file or a pattern"
+    assert said in str(refused.value)
+
+
+def test_an_engine_without_listings_is_refused() -> None:
+    """Saying what to do there."""
+    with pytest.raises(AutoCdcError) as refused:
+        list_files(path="dumps", adapter_type="snowflake", model="users")
+    said = str(refused.value)
+    assert "list_files has no answer for adapter snowflake" in said
+    assert "write a macro snowflake__list_files(path)" in said
+
+
+def test_a_model_selects_from_a_listing(project: Project) -> None:
+    """Usable like a table: with an alias, in a sub-query, as a condition, and in `dbt show`; the folder may be empty."""
+    project.write(
+        "models/latest.sql",
+        """
+        {{ config(materialized='table') }}
+        select max(files.name) as latest, count(*) as many
+        from {{ auto_cdc.list_files(var('folder', 'dumps')) }} as files
+        where path in (select path from {{ auto_cdc.list_files('dumps/*.csv') }})
+        """,
+    )
+    (project.root / "dumps").mkdir()
+    project.succeed("run")
+    assert [(None, 0)] == project.query("from latest")
+    for name in ("users_1.csv", "users_2.csv", "readme.txt"):
+        project.write(f"dumps/{name}", "id\n1\n")
+    project.succeed("run")
+    assert [("users_2.csv", 2)] == project.query("from latest")
+    project.succeed("show", "--inline", "select count(*) from {{ auto_cdc.list_files('dumps') }}")
+    said = project.fail("run", "--vars", "{folder: null}")
+    assert "auto_cdc: model latest: list_files is given None; write a folder" in said
+
+
+def test_a_project_can_list_files_in_its_own_way(project: Project) -> None:
+    """A macro of the project comes first, as dbt's dispatch has it."""
+    project.write(
+        "macros/own.sql",
+        "{% macro duckdb__list_files(path) %}(select '{{ path }}/own' as path){% endmacro %}",
+    )
+    project.write(
+        "models/latest.sql",
+        "{{ config(materialized='table') }} select * from {{ auto_cdc.list_files('dumps') }}",
+    )
+    project.succeed("run")
+    assert [("dumps/own",)] == project.query("from latest")

@@ -5,12 +5,11 @@ Not here: dbt (only `plugin` imports it) and decisions, which live behind `plan`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbt_auto_cdc import blocks, names, operations, reading
+from dbt_auto_cdc import blocks, names, operations, reading, sources
 from dbt_auto_cdc.blocks import Block
 from dbt_auto_cdc.engines import engine_for, supported
 from dbt_auto_cdc.engines.base import Engine
@@ -52,9 +51,6 @@ _NO_FLOWS = {
     " materialized='auto_cdc', and snapshot_version as an option of the flow with the dumps",
 }
 
-_IS_INCREMENTAL = re.compile(r"\bis_incremental\s*\(")
-_JINJA_COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
-
 
 @dataclass(frozen=True)
 class Model:
@@ -81,20 +77,19 @@ def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
     elsewhere: frozenset[str],
     raw_code: str,
     noted_flows: Sequence[Mapping[str, Any]] = (),
+    language: str = "sql",
 ) -> tuple[list[str], list[str]]:
     """Return the problems and the warnings of one model's configuration, without looking at any table.
 
     `adapter_options` are the names that dbt and the adapter declare, `elsewhere` those that somebody else in the
     project uses: what is neither is refused. `noted_flows` are the model's flows as its macro noted them.
     """
+    if language == "python":
+        return [sources.python_problem(materialized)], []
     found = [Block.of(noted) for noted in noted_flows]
     _, _, problems = _parsed(materialized, config, meta, found, known=adapter_options, elsewhere=elsewhere)
-    warnings = []
-    if _IS_INCREMENTAL.search(_JINJA_COMMENT.sub("", raw_code)):
-        warnings.append(
-            "the SQL uses is_incremental(), which is always false in this materialization; write auto_cdc.is_applying()"
-        )
-    return problems, warnings
+    version = config.get("snapshot_version", meta.get("snapshot_version"))
+    return problems, sources.doubts(materialized, version, raw_code)
 
 
 def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
@@ -255,25 +250,6 @@ def flow(  # noqa: PLR0913 - one call from Jinja, all by name
     return blocks.marked(block, union)
 
 
-def list_files(*, path: object, adapter_type: str, model: str) -> str:
-    """Return the files under a path or glob as a relation for a FROM.
-
-    Raises `AutoCdcError` for a path that is none, and where the engine lists no files.
-    """
-    engine = engine_for(adapter_type)
-    if not isinstance(path, str) or not path.strip():
-        problem = f"list_files is given {path!r}; write a folder, a file or a pattern such as 'dumps/*.csv'"
-    elif query := engine.list_files(path) if engine else "":
-        return f"(\n{query}\n)"
-    else:
-        problem = (
-            f"list_files has no answer for adapter {adapter_type}, which lists no files in SQL; keep a table of the"
-            f" files' names and select from that, or write a macro {adapter_type}__list_files(path) that returns a"
-            f" relation with the columns path, name, size and modification_time"
-        )
-    raise AutoCdcError(model, [problem])
-
-
 def has_bounds(*, config: Mapping[str, Any], adapter_type: str, target: str, ask: Ask) -> bool:
     """Tell whether a target that is there has the bounds it needs; without them the next run builds it anew."""
     scd_type = config.get("stored_as_scd_type") or (config.get("meta") or {}).get("stored_as_scd_type")
@@ -334,13 +310,13 @@ def sent(result: Mapping[str, Any]) -> Sent:
 EXPORTS: dict[str, Callable[..., object]] = {
     **operations.EXPORTS,
     **reading.EXPORTS,
+    **sources.EXPORTS,
     "open_model": open_model,
     "companion_identifier": companion_identifier,
     "flow": flow,
     "make_plan": make_plan,
     "overlapping_rectangles": overlapping_rectangles,
     "has_bounds": has_bounds,
-    "list_files": list_files,
     "refuse_swap": refuse_swap,
     "run_plan": run_plan,
     "sent": sent,

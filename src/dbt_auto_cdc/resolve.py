@@ -127,8 +127,12 @@ def named_in(expression: str, feed: tuple[Column, ...]) -> list[Column]:
     columns = Columns(feed)
     if alone := columns.find(expression):
         return [alone]
-    words = (found["word"] for found in _WORD.finditer(code_of(expression)))
-    return list(dict.fromkeys(column for word in words if (column := columns.find(word))))
+    return list(dict.fromkeys(column for word in words_of(expression) if (column := columns.find(word))))
+
+
+def words_of(expression: str) -> list[str]:
+    """Return the words of SQL that may be columns."""
+    return [found["word"] for found in _WORD.finditer(code_of(expression))]
 
 
 # A name that is neither a function nor a type: date '2026-11-29', x::date, cast(x as date).

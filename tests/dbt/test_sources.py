@@ -11,8 +11,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dbt_auto_cdc.bridge import list_files
 from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.sources import doubts, list_files
 from tests.dbt_project import Project
 
 pytestmark = pytest.mark.dbt
@@ -149,7 +149,7 @@ def test_an_engine_without_listings_is_refused() -> None:
 
 
 def test_a_model_selects_from_a_listing(project: Project) -> None:
-    """Usable like a table: with an alias, in a sub-query, as a condition, and in `dbt show`; the folder may be empty."""
+    """Usable like a table: with an alias, in a sub-query and in `dbt show`; the folder may be empty."""
     project.write(
         "models/latest.sql",
         """
@@ -183,3 +183,141 @@ def test_a_project_can_list_files_in_its_own_way(project: Project) -> None:
     )
     project.succeed("run")
     assert [("dumps/own",)] == project.query("from latest")
+
+
+# -- Python models -----------------------------------------------------------------------------------------------------
+
+PYTHON_SNAPSHOT = """
+from pathlib import Path
+
+
+def model(dbt, session):
+    dbt.config(materialized="table")
+    rows = []
+    for file in sorted(Path("dumps").glob("*.txt")):
+        for line in file.read_text().splitlines():
+            rows.append((int(line[:3]), line[3:].strip(), int(file.stem)))
+    listed = ", ".join("(%d, '%s', %d)" % row for row in rows)
+    return session.sql(f"select * from (values {listed}) as t(id, city, version)")
+"""
+PYTHON_FEED = """
+def model(dbt, session):
+    changes = dbt.ref("raw_changes").fetchall()
+    rows = ", ".join("(%d, '%s', '%s', %d)" % (id, city.title(), op, seq) for id, city, op, seq in changes)
+    return session.sql(f"select * from (values {rows}) as t(id, city, op, seq)")
+"""
+
+
+def test_a_python_model_is_a_source_of_snapshots(project: Project) -> None:
+    """What Python reads from files of fixed width, two versions at once and another one later."""
+    project.write("models/dumped.py", PYTHON_SNAPSHOT)
+    project.write(
+        "models/users.sql",
+        """
+        {{ config(
+            materialized='auto_cdc_snapshot', keys=['id'], snapshot_version='version', stored_as_scd_type=2,
+        ) }}
+        select * from {{ ref('dumped') }}
+        """,
+    )
+    project.write("dumps/1.txt", "001Oslo \n002Rome \n")
+    project.write("dumps/2.txt", "001Kiel \n002Rome \n")
+    project.succeed("run")
+    expected = [(1, "Oslo", 1, 2), (1, "Kiel", 2, None), (2, "Rome", 1, None)]
+    assert expected == project.query(HISTORY)
+    project.write("dumps/3.txt", "001Kiel \n")
+    project.succeed("run")
+    assert [*expected[:2], (2, "Rome", 1, 3)] == project.query(HISTORY)
+
+
+def test_a_python_model_is_a_feed(project: Project) -> None:
+    """Changes that Python puts right arrive late and are put where they belong."""
+    project.execute("create table raw_feed as select 1 as id, 'oslo' as city, 'U' as op, 1 as seq")
+    project.write("models/raw_changes.sql", "select * from raw_feed")
+    project.write("models/changes.py", PYTHON_FEED)
+    project.write(
+        "models/users.sql",
+        """
+        {{ config(
+            materialized='auto_cdc', keys=['id'], sequence_by='seq', apply_as_deletes="op = 'D'",
+            column_list=['id', 'city'], stored_as_scd_type=2,
+        ) }}
+        select * from {{ ref('changes') }}
+        """,
+    )
+    project.succeed("run")
+    project.execute("insert into raw_feed values (1, 'bari', 'U', 5), (1, 'x', 'D', 9)")
+    project.succeed("run")
+    project.execute("insert into raw_feed values (1, 'kiel', 'U', 3)")
+    project.succeed("run")
+    assert [(1, "Oslo", 1, 3), (1, "Kiel", 3, 5), (1, "Bari", 5, 9)] == project.query(HISTORY)
+
+
+@pytest.mark.parametrize("materialized", ["auto_cdc", "auto_cdc_snapshot", "replace_using", "replace_where"])
+def test_a_python_model_of_our_materializations_is_refused(project: Project, materialized: str) -> None:
+    """While dbt parses, with what to do instead; where that check is off, dbt's own words stop the run."""
+    project.write("models/raw.py", PYTHON_FEED.replace('ref("raw_changes")', 'source("raw", "changes")'))
+    project.write("models/_sources.yml", "sources: [{name: raw, schema: main, tables: [{name: changes}]}]\n")
+    project.write("models/raw.yml", f"models: [{{name: raw, config: {{materialized: {materialized}}}}}]\n")
+    said = project.fail("run")
+    assert (
+        f"auto_cdc: model raw (models/raw.py): a Python model cannot be materialized as {materialized}, which is"
+        " planned from a SELECT; give it materialized='table' and another name, and move these options to a SQL model"
+        " that selects from it by ref" in said
+    )
+    project.execute("create table changes as select 1 as id, 'oslo' as city, 'U' as op, 1 as seq")
+    said = project.fail("run", env={"AUTO_CDC_PARSE_VALIDATION": "0"})
+    assert "only supports languages ['sql']" in said
+
+
+# -- A query that is a part of a snapshot ------------------------------------------------------------------------------
+
+PARTIAL = "{% if auto_cdc.is_applying() %} where id > 1 {% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("version", "is_doubtful"),
+    [
+        ("auto", True),
+        (" AUTO ", True),
+        ("date '2026-11-29'", True),
+        ("cast('2026-11-29' as timestamp)", True),
+        ("timestamp with time zone '2026-11-29 00:00:00+00'", True),
+        ("'2026-11-29'::date", True),
+        ("7", True),
+        ("current_date", True),
+        (None, False),
+        (7, False),
+        ("taken", False),
+        ("taken + 1", False),
+        ('"auto dump"', False),
+        ("cast(regexp_extract(filename, '([0-9]+)', 1) as integer)", False),
+    ],
+)
+def test_a_filter_on_whole_snapshots_is_doubtful(version: object, *, is_doubtful: bool) -> None:
+    """What it leaves out would be deleted; where each row tells its snapshot, a filter is right."""
+    for macro in ("auto_cdc.is_applying", "is_incremental"):
+        found = doubts("auto_cdc_snapshot", version, PARTIAL.replace("auto_cdc.is_applying", macro))
+        assert is_doubtful == any(
+            "what a later run filters out is taken for deleted" in doubt for doubt in found
+        )
+        assert len(found) == (is_doubtful or macro == "is_incremental")
+    for harmless in ("", "{# auto_cdc.is_applying() #}", "select is_applying from feed"):
+        assert [] == doubts("auto_cdc_snapshot", version, harmless)
+    assert [] == doubts("auto_cdc", version, PARTIAL)
+
+
+def test_a_filter_on_whole_snapshots_is_warned_about(project: Project) -> None:
+    """While dbt parses, wherever the version is written; `--warn-error` makes a stop of it."""
+    project.execute("create table feed as select 1 as id, 'Oslo' as city")
+    for name, options in {
+        "one": "keys=['id'], snapshot_version='auto'",
+        "two": "meta={'keys': ['id'], 'snapshot_version': \"date '2026-11-29'\"}",
+    }.items():
+        config = f"{{{{ config(materialized='auto_cdc_snapshot', {options}) }}}}"
+        project.write(f"models/{name}.sql", f"{config} select * from feed {PARTIAL}")
+    project.succeed("run")
+    said = "auto_cdc: model {0} (models/{0}.sql): the SQL uses is_applying() and snapshot_version is {1}, so the rows"
+    assert said.format("one", "'auto'") in project.log
+    assert said.format("two", "\"date '2026-11-29'\"") in project.log
+    assert "what a later run filters out is taken for deleted" in project.fail("--warn-error", "parse")

@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# DuckDB's extensions come as packages for a release of their own, hence another environment.
+EXTENSIONS := .venv-extensions
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs reference test-matrix build clean
+.PHONY: help demo test lint format bench docs reference test-extensions test-matrix build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +36,9 @@ docs: $(VENV)/.docs ## Build the manual into build/site; any warning is an error
 reference: $(READY) ## Write the table of options into README and manual, after a change of spec.py
 	$(BIN)/python scripts/reference.py
 
+test-extensions: $(EXTENSIONS)/.ready ## Test object stores and attached databases, with DuckDB's extensions
+	$(EXTENSIONS)/bin/pytest tests/extensions
+
 test-matrix: $(READY) ## Install the wheel beside each minor of dbt-core, run a user's project (MINORS="1.8 1.12" for some)
 	BUILDER=$(BIN)/python scripts/test-matrix $(MINORS)
 
@@ -41,13 +46,19 @@ build: $(READY) ## Build the wheel and the source distribution into dist/
 	$(BIN)/python -m build
 
 clean: ## Remove everything that the other targets made
-	rm -rf $(VENV) .venv-matrix build dist target logs .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(EXTENSIONS) .venv-matrix build dist target logs .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # The stamp makes a second call instant; a changed requirement makes the environment catch up.
 $(READY): pyproject.toml requirements-dev.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c constraints.txt
 	touch $(READY)
+
+$(EXTENSIONS)/.ready: pyproject.toml requirements-extensions.txt constraints.txt
+	test -x $(EXTENSIONS)/bin/python || $(PYTHON) -m venv $(EXTENSIONS)
+	grep -v '^duckdb==' constraints.txt >$(EXTENSIONS)/constraints.txt
+	$(EXTENSIONS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-extensions.txt -c $(EXTENSIONS)/constraints.txt
+	touch $(EXTENSIONS)/.ready
 
 $(VENV)/.docs: $(READY) requirements-docs.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt -c constraints.txt

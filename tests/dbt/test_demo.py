@@ -35,6 +35,10 @@ DOCUMENTED = {
 
 def seed(name: str) -> list[dict[str, str]]:
     (path,) = (ROOT / "seeds").rglob(f"{name}.csv")
+    return rows_of(path)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -50,7 +54,7 @@ def as_text(rows: list[dict[str, object]]) -> list[tuple[tuple[str, str], ...]]:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Copy what the demo needs, so that a test may spoil it."""
-    for part in ("macros", "models", "seeds", "tests/singular", "profiles", "scripts"):
+    for part in ("macros", "models", "seeds", "dumps", "tests/singular", "profiles", "scripts"):
         shutil.copytree(ROOT / part, tmp_path / part)
     shutil.copy(ROOT / "dbt_project.yml", tmp_path)
     return tmp_path
@@ -89,18 +93,15 @@ def test_feed_holds_the_documented_events() -> None:
 
 
 def test_dumps_hold_the_documented_rows() -> None:
-    """The dumps are the documented ones, in the order of their versions; another one comes late."""
-    dumps = {"users_dumps": "s0_snapshot_periodic_scd2", "users_files": "s0_snapshot_versioned_scd2"}
-    for name, case in dumps.items():
-        rows = [
-            {
-                "userId": row["userId"],
-                "city": row["city"],
-                "version": re.findall(r"\d+", next(iter(row.values())))[0],
-            }
-            for row in seed(name)
-            if row["arrival"] != "3"
-        ]
+    """The dumps are the documented ones, in the order of their versions; another file comes late."""
+    files = [
+        {"version": re.findall(r"\d+", path.stem)[0], **row}
+        for path in sorted((ROOT / "dumps").glob("*.csv"))
+        if path.name != "snapshot_0.csv"
+        for row in rows_of(path)
+    ]
+    dumps = [{name: row[name] for name in ("version", "userId", "city")} for row in seed("users_dumps")]
+    for rows, case in ((dumps, "s0_snapshot_periodic_scd2"), (files, "s0_snapshot_versioned_scd2")):
         wanted = [
             {**row, "version": step.version}
             for run in CASES[case].runs

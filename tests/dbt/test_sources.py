@@ -171,6 +171,34 @@ def test_a_model_selects_from_a_listing(project: Project) -> None:
     assert "auto_cdc: model latest: list_files is given None; write a folder" in said
 
 
+def test_a_listing_says_which_version_is_next(project: Project) -> None:
+    """In a version query: file after file, each a commit of its own, and nothing where there is no other."""
+    number = "cast(regexp_extract({}, 'users_([0-9]+)', 1) as integer)"
+    project.write(
+        "models/users.sql",
+        f"""
+        {{{{ config(
+            materialized='auto_cdc_snapshot', keys=['id'], stored_as_scd_type=2,
+            version_query="
+                select {number.format("name")} as version from {{{{ auto_cdc.list_files('dumps') }}}} as files
+                where {number.format("name")}
+                    > coalesce((select version from {{{{ auto_cdc.last_snapshot_version() }}}}), 0)
+                order by version limit 1
+            ",
+        ) }}}}
+        select id, city from read_csv('dumps/*.csv', filename=true)
+        where {number.format("filename")} = (select version from {{{{ auto_cdc.current_snapshot_version() }}}})
+        """,
+    )
+    project.write("dumps/users_1.csv", "id,city\n1,Oslo\n2,Rome\n")
+    project.write("dumps/users_10.csv", "id,city\n1,Kiel\n")
+    project.write("dumps/users_9.csv", "id,city\n1,Bari\n2,Rome\n")
+    expected = [(1, "Oslo", 1, 9), (1, "Bari", 9, 10), (1, "Kiel", 10, None), (2, "Rome", 1, 10)]
+    for _ in range(2):
+        project.succeed("run")
+        assert expected == project.query(HISTORY)
+
+
 def test_a_project_can_list_files_in_its_own_way(project: Project) -> None:
     """A macro of the project comes first, as dbt's dispatch has it."""
     project.write(

@@ -59,10 +59,12 @@ def main(database: str, kind: str, full_refresh: str) -> None:
         ask(COMMIT)
 
 
-def some_events(shape: Shape, seed: str, count: int = 120) -> list[Event]:
+def some_events(shape: Shape, seed: str, since: int = 0, count: int = 120) -> list[Event]:
     """Return events of 40 keys without ties: early and late ones, deletes, in SCD type 1 a truncate."""
     source = random.Random(seed)
-    places = source.sample([(key, sequence) for key in range(40) for sequence in range(30)], count)
+    places = source.sample(
+        [(key, sequence) for key in range(40) for sequence in range(since, since + 30)], count
+    )
     events = [
         shape.event(
             "delete" if source.random() < 0.2 else "upsert",
@@ -71,7 +73,7 @@ def some_events(shape: Shape, seed: str, count: int = 120) -> list[Event]:
         )
         for key, sequence in places
     ]
-    return [*events, shape.truncate(source.randint(0, 20))] if shape.scd_type == 1 else events
+    return [*events, shape.truncate(since + source.randint(0, 20))] if shape.scd_type == 1 else events
 
 
 @dataclass
@@ -201,10 +203,10 @@ def models_of(project: Project) -> None:
         )
 
 
-def deliver(project: Project, seed: str) -> None:
+def deliver(project: Project, seed: str, since: int = 0) -> None:
     with project._connection() as connection:
         for name, shape in SHAPES.items():
-            rows = [shape.feed_row(event) for event in some_events(shape, seed)]
+            rows = [shape.feed_row(event) for event in some_events(shape, seed, since)]
             create_table(connection, f"feed_of_{name}", shape.types, rows)
 
 
@@ -245,8 +247,9 @@ def kill_dbt(project: Project, *, endless: str = "", at: str = "", after: float 
 
 def outlive(project: Project, number: int, **kill: Any) -> None:
     """Kill one run of dbt, and see that every model is as before or after it, and that the next run ends right."""
-    deliver(project, f"feed {number}")
+    deliver(project, f"feed {number}", since=10 * (number + 1))
     before, after = looks(project.database), looks_after(project.database)
+    assert not any(same(before[name], after[name]) for name in SHAPES)
     kill_dbt(project, **kill)
     found = looks(project.database)
     finished = {name for name in SHAPES if same(after[name], found[name])}

@@ -84,7 +84,7 @@ def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
     `adapter_options` are the names that dbt and the adapter declare, `elsewhere` those that somebody else in the
     project uses: what is neither is refused. `noted_flows` are the model's flows as its macro noted them.
     """
-    if language == "python":
+    if language != "sql":
         return [sources.python_problem(materialized)], []
     found = [Block.of(noted) for noted in noted_flows]
     _, _, problems = _parsed(materialized, config, meta, found, known=adapter_options, elsewhere=elsewhere)

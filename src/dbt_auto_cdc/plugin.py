@@ -191,7 +191,7 @@ def _findings(manifest: Any) -> tuple[list[str], list[str]]:
                 elsewhere=elsewhere,
                 raw_code=node.raw_code,
                 noted_flows=node.config._extra.get(FLOWS, ()),  # noqa: SLF001 - see _user_config
-                language=str(node.language),
+                language=getattr(node, "language", "sql"),
             )
         except Exception:  # noqa: BLE001 - a fault of ours must not stop the project; the run reports it for the model
             fire_event(Note(msg=traceback.format_exc()), level=EventLevel.DEBUG)

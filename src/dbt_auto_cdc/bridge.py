@@ -49,6 +49,8 @@ _ONE_QUERY = (
 _NO_FLOWS = {
     "auto_cdc_snapshot": "it has flows, which work in auto_cdc; for whole dumps beside changes write"
     " materialized='auto_cdc', and snapshot_version as an option of the flow with the dumps",
+    "replace_using": _ONE_QUERY,
+    "replace_where": _ONE_QUERY,
 }
 
 
@@ -160,7 +162,15 @@ def _parsed(  # noqa: PLR0913 - what spec.parse takes, and the flows
         spec, problems = parse(options, meta, known=known, elsewhere=elsewhere, materialized=materialized)
         return spec, (), problems
     if materialized != "auto_cdc":
-        return None, (), [_NO_FLOWS.get(materialized, _ONE_QUERY)]
+        return (
+            None,
+            (),
+            [
+                _NO_FLOWS.get(
+                    materialized, f"its flows need materialized='auto_cdc', and it is a {materialized}"
+                )
+            ],
+        )
     flows, problems = parse_flows(found, options, meta or {}, known=known, elsewhere=elsewhere)
     of_changes = [flow.spec for flow in flows if not flow.is_snapshot]
     return (of_changes[0] if of_changes else None), flows, problems

@@ -180,7 +180,8 @@ def _findings(manifest: Any) -> tuple[list[str], list[str]]:
     declared = _declared_options(manifest.metadata.adapter_type)
     elsewhere = _used_elsewhere(manifest, MATERIALIZATIONS)
     for node in manifest.nodes.values():
-        if node.config.get("materialized") not in MATERIALIZATIONS:
+        flows = node.config._extra.get(FLOWS, ())  # noqa: SLF001 - see _user_config
+        if node.config.get("materialized") not in MATERIALIZATIONS and not flows:
             continue
         try:
             wrong, doubtful = config_problems(
@@ -190,7 +191,7 @@ def _findings(manifest: Any) -> tuple[list[str], list[str]]:
                 adapter_options=declared,
                 elsewhere=elsewhere,
                 raw_code=node.raw_code,
-                noted_flows=node.config._extra.get(FLOWS, ()),  # noqa: SLF001 - see _user_config
+                noted_flows=flows,
                 language=getattr(node, "language", "sql"),
             )
         except Exception:  # noqa: BLE001 - a fault of ours must not stop the project; the run reports it for the model

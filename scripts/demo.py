@@ -38,6 +38,11 @@ ENDINGS = {
         "users_periodic_scd2": "the history of both",
         "users_versioned_scd2": "the history of files 1 and 2; file 0 comes last, too late",
     },
+    "Several flows into one table: auto_cdc": {
+        "members_dump_and_feed": "dumps at 100 and 200, changes between",
+        "members_baseline_and_feed": "the first dump only, then changes",
+        "users_three_feeds": "users_scd2, from three feeds",
+    },
     "Rows that are replaced together: replace_using": {
         "regions": "the latest delivery of each",
         "payments": "each one's latest state",

@@ -5,7 +5,7 @@ Not here: how flows stand in a model's SQL (`blocks`), and how their rows become
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from dbt_auto_cdc.blocks import Block
@@ -67,7 +67,7 @@ def parse_flows(
     for block in blocks:
         flow, wrong[block.name] = _flow(block, written, problems)
         flows += [flow] if flow else []
-    problems += by_flow(wrong, wrong)
+    problems += by_flow(wrong)
     problems += _repeated(blocks)
     if not problems:
         problems = _together(flows)
@@ -122,15 +122,15 @@ def _unknown(own: Mapping[str, object], allowed: Mapping[str, object], *, is_sna
     return [*problems, *unknown_options(allowed, rest, "a flow").values()]
 
 
-def by_flow(problems: Mapping[str, Sequence[str]], common: Iterable[str]) -> list[str]:
-    """Return each problem once, with the flows that have it, unless all those in `common` do."""
+def by_flow(problems: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return each problem once, with the flows that have it, unless all of several do: then it is the model's."""
     having: dict[str, list[str]] = {}
     for flow, texts in problems.items():
         for text in texts:
             having.setdefault(text, []).append(flow)
-    everybody = set(common)
+    are_several = len(problems) > 1
     return [
-        text if everybody and everybody <= set(flows) else f"flow {listed(flows)}: {text}"
+        text if are_several and len(flows) == len(problems) else f"flow {listed(flows)}: {text}"
         for text, flows in having.items()
     ]
 

@@ -94,8 +94,7 @@ class _Gatherer:
             layout, problems[one.flow.name] = lay_out(self._spared(one), own, self.engine)
             self.layouts[one.flow.name] = layout
             self.warnings += [text for text in layout.warnings if text not in self.warnings]
-        of_changes = [one.flow.name for one in self.seen if not one.flow.is_snapshot]
-        self.problems += by_flow(problems, of_changes)
+        self.problems += by_flow(problems)
 
     def _spared(self, one: Seen) -> AutoCdc:
         """Return a flow's options where the model's except_column_list has only what this flow can leave out."""

@@ -388,5 +388,5 @@ def test_a_python_model_of_ours_is_refused(shop: Project) -> None:
         """,
     )
     found = " ".join(shop.fail("parse").split())
-    assert "model users (models/users.py): it is a Python model" in found
+    assert "model users (models/users.py): a Python model cannot be materialized as auto_cdc" in found
     assert "select * from {{ ref('...') }}" in found

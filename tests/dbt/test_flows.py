@@ -375,18 +375,3 @@ def test_what_stands_beside_flows_is_refused(shop: Project, instead: str, said: 
     shop.write("models/users.sql", (MODEL % OPTIONS).rstrip().removesuffix("{% endcall %}") + instead)
     assert said in " ".join(shop.fail("run").split())
     assert [] == shop.query("select 1 from duckdb_tables() where table_name = 'users'")
-
-
-def test_a_python_model_of_ours_is_refused(shop: Project) -> None:
-    """With what to do instead, while dbt parses."""
-    shop.write(
-        "models/users.py",
-        """
-        def model(dbt, session):
-            dbt.config(materialized="auto_cdc", keys=["id"], sequence_by="seq")
-            return session.sql("select 1 as id, 1 as seq")
-        """,
-    )
-    found = " ".join(shop.fail("parse").split())
-    assert "model users (models/users.py): a Python model cannot be materialized as auto_cdc" in found
-    assert "select * from {{ ref('...') }}" in found

@@ -17,7 +17,7 @@
   {% set query = auto_cdc._version_query() %}
   {% if not query %}
     {% do exceptions.raise_compiler_error(
-      "auto_cdc: model " ~ model.name ~ ": current_snapshot_version() is that of the option version_query, which is not "
+      "auto_cdc: model " ~ model.name ~ ": auto_cdc.current_snapshot_version() is that of the option version_query, which is not "
       ~ "set; set it, or select the version that the model wants by itself"
     ) %}
   {% endif %}

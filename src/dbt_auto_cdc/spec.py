@@ -575,7 +575,7 @@ def build(
         and not any(text.endswith((f" {name}", f" {name}?")) for text in unknown)
     ]
     problems += _conflicts(written, values)
-    return (None if problems else spec(**values)), problems
+    return (None if problems or unknown else spec(**values)), problems
 
 
 def _merged(

@@ -22,6 +22,7 @@ import pytest
 
 from tests.case_data import create_table
 from tests.direct import Direct
+from tests.flow_sql import FlowSql, compiled
 from tests.strategies import Shape, Tracking
 from tests.watched import Look, Watched, nightly, options_of
 
@@ -34,6 +35,13 @@ ROOT = Path(__file__).parents[2]
 SCD1 = Shape(1, ("id",), ("a", "b"), ("seq",), is_sequence_output=False, tracking=Tracking("all"))
 SCD2 = Shape(2, ("id",), ("a", "b"), ("seq",), is_sequence_output=False, tracking=Tracking("columns", ("a",)))
 SHAPES = {"scd1": SCD1, "scd2": SCD2}
+# What is kept from one feed, and from a feed, a history that is read once, and a dump.
+KINDS = {**SHAPES, "flows": SCD1}
+FLOWS = compiled(
+    FlowSql("history", "select * from feed where id % 2 = 0", {"once": True}),
+    FlowSql("feed", "select * from feed where id % 2 = 1 or op = 'T'"),
+    FlowSql("dump", "select * from dump", {"snapshot_version": "taken"}),
+)
 COMMIT = "commit"
 
 
@@ -55,8 +63,19 @@ def main(database: str, kind: str, full_refresh: str) -> None:
     """Run once on the feed that is there, under the eyes of the test that started this process."""
     with duckdb.connect(database) as connection:
         target = Obedient(connection)
-        target.run(options_of(SHAPES[kind]), full_refresh=full_refresh == "True")
+        target.run(options_of(KINDS[kind]), sql=sql_of(kind), full_refresh=full_refresh == "True")
         ask(COMMIT)
+
+
+def sql_of(kind: str) -> str:
+    return FLOWS if kind == "flows" else "select * from feed"
+
+
+def deliver_dump(connection: duckdb.DuckDBPyConnection, version: int) -> None:
+    """Put a dump of 25 members in the place of the one before."""
+    columns = {"id": "INTEGER", "a": "INTEGER", "b": "VARCHAR", "taken": "BIGINT"}
+    rows = [{"id": key, "a": key % 3, "b": "x", "taken": version} for key in range(version, version + 25)]
+    create_table(connection, "dump", columns, rows)
 
 
 def some_events(shape: Shape, seed: str, since: int = 0, count: int = 120) -> list[Event]:
@@ -81,7 +100,7 @@ class Scene:
     """A database before a run, and what the run would make of it if it were left alone."""
 
     database: Path
-    shape: Shape
+    kind: str
     full_refresh: bool
     before: Look
     after: Look
@@ -89,27 +108,30 @@ class Scene:
 
     def look(self, database: Path) -> Look:
         with duckdb.connect(str(database)) as connection:
-            return Watched(connection, self.shape, is_new=False).look()
+            return Watched(connection, KINDS[self.kind], is_new=False).look()
 
     def run_on(self, database: Path) -> Look:
         with duckdb.connect(str(database)) as connection:
             target = Direct(connection)
-            target.run(options_of(self.shape), full_refresh=self.full_refresh)
+            target.run(options_of(KINDS[self.kind]), sql=sql_of(self.kind), full_refresh=self.full_refresh)
             self.statements = target.statements
         return self.look(database)
 
 
 def scene(folder: Path, kind: str, what: str) -> Scene:
     """Make a database in which the first run, a later one, or a rebuild is due."""
-    database, shape = folder / "before.duckdb", SHAPES[kind]
+    database, shape = folder / "before.duckdb", KINDS[kind]
     with duckdb.connect(str(database)) as connection:
         target = Watched(connection, shape)
-        if what != "first":
-            target.send(some_events(shape, "good"))
-        rows = [shape.feed_row(event) for event in some_events(shape, what)]
-        create_table(connection, "feed", shape.types, rows)
+        deliver_dump(connection, 5)
+        for seed in ("good", what) if what != "first" else (what,):
+            rows = [shape.feed_row(event) for event in some_events(shape, seed)]
+            create_table(connection, "feed", shape.types, rows)
+            if seed == "good":
+                target.direct.run(target.options, sql=sql_of(kind))
+                deliver_dump(connection, 15)
         before = target.look()
-    made = Scene(database, shape, what == "rebuild", before, before, 0)
+    made = Scene(database, kind, what == "rebuild", before, before, 0)
     shutil.copy(database, folder / "after.duckdb")
     made.after = made.run_on(folder / "after.duckdb")
     assert not same(made.before, made.after)
@@ -170,7 +192,7 @@ def survive(
 
 
 @pytest.mark.parametrize("what", ["first", "later", "rebuild"])
-@pytest.mark.parametrize("kind", SHAPES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_run_never_was(tmp_path: Path, kind: str, what: str) -> None:
     """Killed at a random statement: target and companion are as before, and the next run ends right."""
     survive(tmp_path, kind, what, random.Random(f"{kind} {what}"), kills=2, among_writes=True)
@@ -178,7 +200,7 @@ def test_a_killed_run_never_was(tmp_path: Path, kind: str, what: str) -> None:
 
 @nightly
 @pytest.mark.parametrize("what", ["first", "later", "rebuild"])
-@pytest.mark.parametrize("kind", SHAPES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_many_killed_runs_never_were(tmp_path: Path, kind: str, what: str) -> None:
     """The same at many moments."""
     survive(tmp_path, kind, what, random.Random(), kills=40, among_writes=False)

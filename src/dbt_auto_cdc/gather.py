@@ -178,7 +178,7 @@ class _Gatherer:
         return FlowEvents(
             **{**inherited, **own},
             orders=base.sequence_by if len(orders) == 1 else (" or ".join(orders),),
-            read_once=() if self.together.partial else tuple(flow.name for flow in reads if flow.once),
+            read_once=tuple(flow.name for flow in reads if flow.once),
             told=tuple(told(flow, reads, self.together.done) for flow in flows),
             snapshot=_dump_options(dump) if dump else None,
             snapshot_sql=self._select(dump, self._order(dump)) if dump else "",

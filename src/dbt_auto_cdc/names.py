@@ -52,6 +52,8 @@ DECIDES = PREFIX + "decides"
 
 # Where a model's flows are noted while dbt renders it, and the option that carries them to the parse hook.
 FLOWS = "auto_cdc_flows"
+# What the one flow of a model without blocks is called in the record of what was read once.
+ONLY = "snapshot"
 
 COMPANION = "__auto_cdc"
 STAGE = COMPANION + "_stage"

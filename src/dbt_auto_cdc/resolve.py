@@ -114,7 +114,8 @@ def as_events(spec: Spec, feed: tuple[Column, ...], last_version: str = "") -> A
     left_out = spec.except_column_list
     if column is not None and spec.column_list is None:
         left_out = tuple(dict.fromkeys((*(left_out or ()), column.name)))
-    return SnapshotEvents(**{**shared, "sequence_by": (version,), "except_column_list": left_out})
+    own = {"sequence_by": (version,), "except_column_list": left_out, "once": spec.once}
+    return SnapshotEvents(**{**shared, **own})
 
 
 def is_constant(expression: str, feed: tuple[Column, ...]) -> bool:

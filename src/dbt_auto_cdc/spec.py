@@ -327,7 +327,7 @@ class AutoCdc(_Table, _Memory, _Columns, _Events, _Keyed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoCdcSnapshot(_Table, _Guards, _Columns, _VersionQuery, _Versions, _Keyed):
+class AutoCdcSnapshot(_Table, _Once, _Guards, _Columns, _VersionQuery, _Versions, _Keyed):
     """One `auto_cdc_snapshot` model as the user wrote it, parsed; names are not yet matched with columns."""
 
     REQUIRED: ClassVar[Mapping[str, str]] = {
@@ -382,6 +382,13 @@ class SnapshotEvents(AutoCdc):
 
     KIND: ClassVar[str] = "auto_cdc_snapshot"
     ORDER: ClassVar[str] = "snapshot_version"
+
+    once: bool = False
+
+    @property
+    def read_now(self) -> tuple[str, ...]:
+        """The flows that this run reads and no later one."""
+        return (names.ONLY,) if self.once else ()
 
     @property
     def snapshot_version(self) -> str:
@@ -512,6 +519,7 @@ _EXCLUSIVE = (
     ("column_list", "except_column_list"),
     ("track_history_column_list", "track_history_except_column_list"),
     ("snapshot_version", "version_query"),
+    ("once", "version_query"),
 )
 
 
@@ -558,7 +566,8 @@ def build(
 ) -> tuple[Any, list[str]]:
     """Return the parsed options of a materialization, and what is wrong with their values.
 
-    `unknown` are problems with names: an option that one of them suggests is not missed.
+    `unknown` are problems with names: an option that one of them suggests is not missed. The options are None when
+    there are problems of either kind.
     """
     spec, options, problems = SPECS[materialized], options_of(materialized), list[str]()
     values: dict[str, Any] = {}

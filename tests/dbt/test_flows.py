@@ -234,6 +234,15 @@ def test_empty_runs_take_nothing_for_read_or_gone(shop: Project) -> None:
     assert [(1, "Bonn"), (4, "Nice")] == shop.query("select id, city from dumped order by id")
 
 
+def test_a_table_taken_over_gets_its_history(shop: Project) -> None:
+    """An adopted table has read no flow yet; its rows are older than any event."""
+    shop.execute("create table users as from (values (1, 'old'), (9, 'kept')) as rows (id, city)")
+    shop.write("models/users.sql", MODEL % OPTIONS)
+    shop.succeed("run-operation", "auto_cdc.adopt", "--args", "{model: users}")
+    shop.succeed("run")
+    assert [(1, "Kiel"), (2, "Rome"), (9, "kept")] == users(shop)
+
+
 def test_a_flow_over_a_python_model(shop: Project) -> None:
     """A Python model is read by a flow like any other."""
     shop.write(

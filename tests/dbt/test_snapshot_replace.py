@@ -102,6 +102,22 @@ def test_snapshots(shop: Project) -> None:
     assert [(1, "Kiel", 2, None), (3, "Bari", 2, None)] == shop.query(HISTORY.format("users"))
 
 
+def test_a_snapshot_read_once(shop: Project) -> None:
+    """Later dumps are not looked at until a full refresh; a run that reads a part of the source does not count."""
+    write_model(shop, "auto_cdc_snapshot", once=True, stored_as_scd_type=1)
+    shop.succeed("run", "--empty")
+    assert [] == rows(shop)
+    shop.succeed("run")
+    arrive(shop, SECOND)
+    shop.succeed("run")
+    assert [(1, "Oslo"), (2, "Rome")] == rows(shop)
+    assert "AUTO CDC 0 upserted, 0 deleted, 0 read in" in shop.log
+    shop.execute("drop table users")
+    assert "flow snapshot was read once" in shop.fail("run")
+    shop.succeed("run", "--full-refresh")
+    assert [(1, "Kiel"), (3, "Bari")] == rows(shop)
+
+
 def test_the_latest_snapshot(shop: Project) -> None:
     """SCD type 1: rows written and rows removed are counted."""
     write_model(shop, "auto_cdc_snapshot", stored_as_scd_type=1)

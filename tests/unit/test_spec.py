@@ -50,6 +50,13 @@ def test_defaults() -> None:
     assert "append_new_columns" == parsed().on_schema_change
 
 
+def test_an_option_that_is_suggested_is_not_missed() -> None:
+    """One problem for one mistake, though there is nothing to go on with."""
+    assert ["unique_key is not an option of auto_cdc; write keys"] == problems_of(
+        {"unique_key": "id", "sequence_by": "seq"}
+    )
+
+
 def test_none_is_not_set() -> None:
     """What dbt hands over for an option that nobody wrote counts for nothing."""
     assert parsed() == parsed(column_list=None, unique_key=None, kyes=None, full_refresh=None)

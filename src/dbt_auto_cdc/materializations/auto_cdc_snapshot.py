@@ -26,6 +26,10 @@ def plan(table: Table) -> Plan:
     job = table.job(builds=why is not None)
     if job.reads_a_part:
         return evolution.only(job)
+    if written.once and not job.builds and job.state.control and job.state.control.once:
+        return Plan(
+            job.model, "leave the rows as they are: the snapshot was read once", (), shape=tables.shape(job)
+        )
     limits = snapshot.Limits(
         is_constant=_is_constant(written, job.state),
         is_asked=written.version_query is not None,

@@ -87,6 +87,9 @@ def definition(job: Job) -> Control:
     by_name = sorted((column.name.lower(), column.type) for column in job.layout.keys)
     recorded = job.state.control
     done = recorded.once if recorded is not None else ()
+    # Nothing is read where a table is only taken over, and not all where a part of the source is.
+    reads = (job.builds or recorded is not None) and not job.state.partial
+    read_now = job.spec.read_now if reads else ()
     return Control(
         scd_type=job.spec.stored_as_scd_type,
         keys=tuple(name for name, _ in by_name),
@@ -94,7 +97,7 @@ def definition(job: Job) -> Control:
         sequence_type=job.layout.sequence_type,
         track_history=job.spec.track_history,
         truncates=job.truncates,
-        once=(*done, *(name for name in job.spec.read_now if name not in done)),
+        once=(*done, *(name for name in read_now if name not in done)),
         materialized=job.spec.KIND,
     )
 

@@ -45,10 +45,10 @@ def batches_after_one(database: Path, folder: Path, *, family: str, scd_type: in
                 con.execute(f"insert into state select id, seq, false from {base}")
             con.execute(f"create temp table feed as from {first}")
             apply(con, limits.SHAPES[APPLY[scd_type]][1])
-        elif family == "product":
+        elif family.startswith("product"):
             for events in (base, first):
                 con.execute(f"create view feed as from {events}")
-                product.apply(product.prepare(con, scd_type=scd_type))
+                product.apply(product.prepare(con, scd_type=scd_type, partial="partial" in family))
                 con.execute("drop view feed")
         elif family == "incremental":
             con.execute(
@@ -66,8 +66,8 @@ def whole_feed(database: Path, folder: Path, *, family: str, scd_type: int, more
     """The feed was applied once; `feed` holds it again, with or without new events at its end."""
     with connect(database) as con:
         con.execute(f"create table feed as from read_parquet('{folder}/feed.parquet')")
-        if family == "product":
-            product.apply(product.prepare(con, scd_type=scd_type))
+        if family.startswith("product"):
+            product.apply(product.prepare(con, scd_type=scd_type, partial="partial" in family))
         else:
             for step in limits.BUILD[scd_type]:
                 con.execute(step.sql)

@@ -65,10 +65,14 @@ def sql_run(database: Path, *, shape: str, threads: int) -> dict[str, object]:
         return clock.read() | {"statements": len(steps), "steps": steps}
 
 
-def product_run(database: Path, *, scd_type: int, threads: int) -> dict[str, object]:
-    warm_up(lambda con: [product.apply(product.prepare(con, scd_type=scd_type)) for _ in range(2)])
+def product_run(database: Path, *, scd_type: int, partial: bool, threads: int) -> dict[str, object]:
+    warm_up(
+        lambda con: [
+            product.apply(product.prepare(con, scd_type=scd_type, partial=partial)) for _ in range(2)
+        ]
+    )
     with databases.connect(database, threads=threads) as con:
-        planned = product.prepare(con, scd_type=scd_type)
+        planned = product.prepare(con, scd_type=scd_type, partial=partial)
         clock = Clock()
         statements = product.apply(planned)
         con.execute("checkpoint")
@@ -157,7 +161,8 @@ def main() -> None:
             elif competitor in peers.NODES:
                 figures = dbt_run(database, competitor=competitor, threads=threads)
             else:
-                figures = product_run(database, scd_type=scd_type, threads=threads)
+                partial = "partial" in competitor
+                figures = product_run(database, scd_type=scd_type, partial=partial, threads=threads)
         figures["rss_mb"] = peak_mb()
         figures["file_mb"] = [before >> 20, database.stat().st_size >> 20]
         if task.get("digest") and "snapshot" not in competitor:

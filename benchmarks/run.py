@@ -56,7 +56,7 @@ class Job:
     def competitors(self) -> list[str]:
         kind = self.scd_type
         names = [*self.denominators, *(FILTERED[kind] if self.keys else REREAD[kind])]
-        names += [f"auto_cdc scd{kind}", f"auto_cdc dbt scd{kind}"]
+        names += [f"auto_cdc scd{kind}", f"auto_cdc scd{kind} partial", f"auto_cdc dbt scd{kind}"]
         if self.keys and self.with_peers:
             names += (
                 ["dbt merge", "dbt delete+insert"]
@@ -166,7 +166,7 @@ class Bench:
 def _family(competitor: str) -> str:
     """Competitors of one family start from the same database."""
     if competitor.startswith("auto_cdc"):
-        return "product"
+        return "product partial" if "partial" in competitor else "product"
     if competitor in {"dbt merge", "dbt delete+insert"}:
         return "incremental"
     return competitor if "snapshot" in competitor else "limit"

@@ -23,7 +23,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "target" / "demo"
 KEY, SEQUENCE, START, END = "userId", "sequenceNum", "__START_AT", "__END_AT"
-NUMBERS = frozenset({SEQUENCE, START, END, "seq", "total_amount", "booking_update_id", "orders", "amount"})
+NUMBERS = frozenset(
+    {SEQUENCE, START, END, "seq", "total_amount", "booking_update_id", "orders", "amount", "battery"}
+)
 
 TABLES = {
     "users_scd1": "the latest row of each user",
@@ -33,6 +35,14 @@ TABLES = {
 }
 # The tables that are shown once, as they end.
 ENDINGS = {
+    "Events that leave columns out: partial updates": {
+        "sparse_ignore_null": "a null means not sent",
+        "sparse_ignore_null_in_list": "in the column email only",
+        "sparse_ignore_null_except_list": "in all but city",
+        "devices": "each event lists what it writes",
+        "sparse_history": "late values flow on",
+        "documents": "a marker stands for what was not sent",
+    },
     "Whole dumps instead of changes: auto_cdc_snapshot": {
         "users_periodic_scd1": "the latest of dumps 0, 1",
         "users_periodic_scd2": "the history of both",

@@ -21,6 +21,13 @@ KIND = PREFIX + "kind"
 RUN_START = PREFIX + "run_start"
 CONTROL = PREFIX + "control"
 
+# Under partial updates: the last delete below a row, and of every part (a column, or a leaf of a struct) who wrote it.
+FLOOR = PREFIX + "floor"
+AUTHOR = PREFIX + "author_"
+SENT = PREFIX + "sent_"
+AUTHORSHIP = (FLOOR, AUTHOR, SENT)
+PART = PREFIX + "part_"
+
 # Columns of the working tables of one run.
 LOCATOR = PREFIX + "locator"
 HIDDEN = PREFIX + "hidden"
@@ -49,6 +56,14 @@ PLACE = PREFIX + "place"
 COPIES = PREFIX + "copies"
 WAYS = PREFIX + "ways"
 DECIDES = PREFIX + "decides"
+GREATEST = PREFIX + "greatest"
+DELETED = PREFIX + "deleted"
+WRITES = PREFIX + "writes"
+FRESH = PREFIX + "fresh_"
+WAS = PREFIX + "was_"
+CHANGED = PREFIX + "changed"
+INHERITS = PREFIX + "inherits"
+UNKNOWN = PREFIX + "unknown"
 
 # Where a model's flows are noted while dbt renders it, and the option that carries them to the parse hook.
 FLOWS = "auto_cdc_flows"
@@ -65,6 +80,8 @@ DUMP = COMPANION + "_dump"
 STORED = COMPANION + "_stored"
 LINE = COMPANION + "_line"
 TIMELINE = COMPANION + "_timeline"
+SUMS = COMPANION + "_sums"
+GIVEN = COMPANION + "_given"
 REBUILT = COMPANION + "_rebuilt"
 NEXT_VERSION = COMPANION + "_next_version"
 LAST_VERSION = COMPANION + "_last_version"
@@ -81,6 +98,14 @@ def with_suffix(identifier: str, suffix: str, limit: int) -> str:
         return name
     digest = hashlib.sha256(identifier.encode()).hexdigest()[:8]
     return f"{identifier[: limit - len(suffix) - 9]}_{digest}{suffix}"
+
+
+def of_part(prefix: str, part: str, limit: int) -> str:
+    """Return the name of the companion's column about a part of a row; long ones end with a digest."""
+    name = prefix + part.lower()
+    if len(name) <= limit:
+        return name
+    return f"{name[: limit - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def is_reserved(column: str) -> bool:

@@ -6,7 +6,8 @@ Not here: SQL; the result only says which columns there are and what part each p
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 
 from dbt_auto_cdc import names
@@ -41,12 +42,36 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Part:
+    """What an event writes as one: a column, or a leaf of a struct whose leaves are written one by one.
+
+    `name` is that of its column in working tables, `path` leads to the leaf. A `partial` one may be left out by an
+    event: it is sent where it is not null or, if it is `marked`, where a mark beside it says so. In SCD type 2 they
+    all are marked, because an inherited value is not null and was not sent.
+    """
+
+    column: Output
+    name: str
+    type: str
+    path: tuple[str, ...] = ()
+    partial: bool = False
+    marked: bool = False
+
+    @property
+    def called(self) -> str:
+        """What the companion calls it: its column's name and its path, which dots in names do not blur."""
+        return ".".join(step.replace(".", "..") for step in (self.column.name, *self.path))
+
+
+@dataclass(frozen=True)
 class Layout:
     """The columns of one run.
 
     `output` in the target's order for existing columns, new ones last; `tracked` and `untracked` split the
     non-key output. `added`, `dropped` and `widened` are the changes the target needs first. `sequence` holds the
-    feed's columns of a composite or plain sequence, or is empty for an expression.
+    feed's columns of a composite or plain sequence, or is empty for an expression. `parts` are the output once more, a
+    struct whose leaves are written one by one as its leaves; `list_column` is the feed's column that tells which
+    columns an event writes.
     """
 
     keys: tuple[Output, ...]
@@ -55,6 +80,8 @@ class Layout:
     untracked: tuple[Output, ...]
     sequence: tuple[str, ...]
     sequence_type: str
+    parts: tuple[Part, ...] = ()
+    list_column: str | None = None
     added: tuple[Column, ...] = ()
     dropped: tuple[Column, ...] = ()
     widened: tuple[Column, ...] = ()
@@ -208,6 +235,7 @@ class _Resolver:
         self._check_dropped(evolution.dropped)
         self._check_definition(keys)
         untracked = tuple(column for column in output if column not in tracked and column not in keys)
+        list_column = self._list_column()
         return Layout(
             keys=keys,
             output=output,
@@ -215,6 +243,8 @@ class _Resolver:
             untracked=untracked if self.spec.scd2 else (),
             sequence=sequence,
             sequence_type=self.state.sequence_type,
+            parts=tuple(self._parts(output, keys, list_column)),
+            list_column=list_column,
             added=evolution.added,
             dropped=evolution.dropped,
             widened=evolution.widened,
@@ -376,6 +406,81 @@ class _Resolver:
         known_once = control is not None and unquoted(name).lower() in control.track_history
         # What the source lost and the target dropped may go on being named: the option as written stays the same.
         return [] if known_once else [unknown_name(option, name, columns.names)]
+
+    # partial updates
+
+    def _list_column(self) -> str | None:
+        """The feed's column that lists what an event writes."""
+        option = self.spec.columns_to_update
+        if option is None:
+            return None
+        found = self._named("columns_to_update", (option,), self.feed)
+        for column in found:
+            if not self.engine.is_text_list(column.type):
+                self.problems.append(
+                    f"columns_to_update names {column.name}, which has type {column.type}; it must hold lists of text:"
+                    f" the names of the columns that an event writes, or null for all of them"
+                )
+        return found[0].name if found else None
+
+    def _ignoring(self, output: tuple[Output, ...]) -> set[str]:
+        """The output columns in which a null means that the event did not send them, as the options say."""
+        spec, named = self.spec, set()
+        option, written = "ignore_null_updates_column_list", spec.ignore_null_updates_column_list
+        if written is None:
+            option, written = (
+                "ignore_null_updates_except_column_list",
+                spec.ignore_null_updates_except_column_list,
+            )
+        columns = Columns(tuple(Column(c.name, c.type) for c in output))
+        for name in written or ():
+            column = columns.find(name)
+            if column:
+                named.add(column.name)
+            elif self.feed.find(name):
+                self.problems.append(
+                    f"{option} names {name}, which is not an output column; leave it out, or select it"
+                )
+            else:
+                self.problems.append(unknown_name(option, name, columns.names))
+        if spec.ignore_null_updates_column_list is not None:
+            return named
+        ignores = spec.ignore_null_updates or written is not None
+        return {column.name for column in output if ignores and column.name not in named}
+
+    def _always_written(self, list_column: str | None) -> set[str]:
+        """The feed's columns that every event writes: they say what it is."""
+        options = [*self.spec.sequence_by, self.spec.apply_as_deletes, self.spec.apply_as_truncates]
+        named = {column.name for option in options if option for column in named_in(option, self.state.feed)}
+        return {*named, *([list_column] if list_column else [])}
+
+    def _parts(
+        self, output: tuple[Output, ...], keys: tuple[Output, ...], list_column: str | None
+    ) -> Iterator[Part]:
+        """Cut the output into what an event writes as one."""
+        ignoring, always = self._ignoring(output), self._always_written(list_column)
+        for number, column in enumerate(output):
+            whole = Part(column, column.name, column.type)
+            if not self.spec.partial or column in keys or column.source in always:
+                yield whole
+            elif column.name in ignoring and self.engine.fields(column.type):
+                leaves = self._leaves(column.type)
+                for place, (path, type_name) in enumerate(leaves):
+                    name = f"{names.PART}{number}_{place}"
+                    yield Part(column, name, type_name, path, partial=True, marked=self.spec.scd2)
+            else:
+                # A column that the source lost is not sent any more, whatever the options say of it.
+                partial = column.name in ignoring or list_column is not None or column.source is None
+                marked = partial and (list_column is not None or self.spec.scd2)
+                yield replace(whole, partial=partial, marked=marked)
+
+    def _leaves(self, type_name: str) -> Iterator[tuple[tuple[str, ...], str]]:
+        fields_of_type = self.engine.fields(type_name)
+        for name, field_type in fields_of_type:
+            for path, leaf_type in self._leaves(field_type):
+                yield (name, *path), leaf_type
+        if not fields_of_type:
+            yield (), type_name
 
     # the sequence
 

@@ -225,6 +225,40 @@ class _Columns(_Selected):
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Partial:
+    ignore_null_updates: bool = option(
+        _flag,
+        "`true` or `false`",
+        "In every column a null means that the event did not send it.",
+        default=False,
+    )
+    ignore_null_updates_column_list: tuple[str, ...] | None = option(
+        _names("leave it out, or set ignore_null_updates to true for all columns"),
+        "list of columns",
+        "In these columns a null means that the event did not send it.",
+        default=None,
+    )
+    ignore_null_updates_except_column_list: tuple[str, ...] | None = option(
+        _names("set ignore_null_updates to true for all columns"),
+        "list of columns",
+        "In all columns but these a null means that the event did not send it.",
+        default=None,
+    )
+    columns_to_update: str | None = option(
+        _column,
+        "column",
+        "The column that holds, for each event, the list of the columns that it writes; null means all.",
+        default=None,
+    )
+
+    @property
+    def partial(self) -> bool:
+        """Whether an event may leave columns out."""
+        names_some = self.ignore_null_updates_column_list or self.ignore_null_updates_except_column_list
+        return self.ignore_null_updates or bool(names_some) or self.columns_to_update is not None
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Memory:
     sequence_ties: str = option(
         _one_of(*TIE_POLICIES),
@@ -301,7 +335,7 @@ class _Table:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoCdc(_Table, _Memory, _Columns, _Events, _Keyed):
+class AutoCdc(_Table, _Memory, _Partial, _Columns, _Events, _Keyed):
     """One `auto_cdc` model as the user wrote it, parsed; names are not yet matched with columns.
 
     `KIND` is the materialization, `KEYS` and `ORDER` the options that name the keys and order the events.
@@ -496,13 +530,7 @@ _OTHER_WORDS = {
 # What Lakeflow has beside, and other tools' options without a counterpart.
 _NOT_HERE = {
     **dict.fromkeys(
-        (
-            "ignore_null_updates",
-            "ignore_null_updates_column_list",
-            "ignore_null_updates_except_column_list",
-            "columns_to_update",
-            "system_sequence_by",
-        ),
+        ("system_sequence_by",),
         "is an option of Lakeflow that is not built yet; leave it out",
     ),
     "flows": "is no option; write each flow as a block: {% call auto_cdc.flow('name') %} select ... {% endcall %}",
@@ -520,6 +548,12 @@ _EXCLUSIVE = (
     ("track_history_column_list", "track_history_except_column_list"),
     ("snapshot_version", "version_query"),
     ("once", "version_query"),
+)
+_PARTIAL = (
+    "ignore_null_updates",
+    "ignore_null_updates_column_list",
+    "ignore_null_updates_except_column_list",
+    "columns_to_update",
 )
 
 
@@ -646,6 +680,20 @@ def _conflicts(written: Mapping[str, object], values: Mapping[str, Any]) -> list
         for first, second in _EXCLUSIVE
         if first in written and second in written
     ]
+    partial = [name for name in _PARTIAL if written.get(name, False) is not False]
+    if len(partial) > 1:
+        problems.append(
+            f"{' and '.join(partial)} are set together, and each says in its own way which columns an event leaves"
+            f" out; write one of them"
+        )
+    keys = {unquoted(name.strip()).lower() for name in values.get("keys", ())}
+    for name in _PARTIAL[1:]:
+        found = values.get(name) or ()
+        problems += [
+            f"{name} names {column}, which is a key; every event brings its key, leave it out"
+            for column in ((found,) if isinstance(found, str) else found)
+            if unquoted(column.strip()).lower() in keys
+        ]
     if "stored_as_scd_type" in written and "stored_as_scd_type" not in values:
         return problems
     scd_type = values.get("stored_as_scd_type", SCD1)

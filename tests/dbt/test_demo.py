@@ -137,7 +137,7 @@ def test_demo_prints_the_tables_and_is_content(copy: Path) -> None:
     """Without a terminal the demo prints no colour codes and no line that its reader has to scroll sideways."""
     done = run(copy, "scripts/demo.py")
     assert (0, "") == (done.returncode, done.stderr)
-    assert "15 tables as documented" in done.stdout
+    assert "21 tables as documented" in done.stdout
     assert "+ 125     Mercedes  Mexicali              5         6" in done.stdout
     assert "1 snapshot versions are not above the last one applied" in done.stdout
     assert "\x1b" not in done.stdout
@@ -150,7 +150,7 @@ def test_demo_shows_what_is_wrong_and_fails(copy: Path) -> None:
     expected.write_text(expected.read_text().replace("Mexicali,5,6", "Mexicali,5,7"))
     done = run(copy, "scripts/demo.py")
     assert done.returncode == 1
-    assert "1 of 15 tables not as documented" in done.stdout
+    assert "1 of 21 tables not as documented" in done.stdout
     assert "- 125     Mercedes  Mexicali           5         7  missing" in done.stdout
     assert "+ 125     Mercedes  Mexicali           5         6  not expected" in done.stdout
 

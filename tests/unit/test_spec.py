@@ -176,7 +176,6 @@ def test_a_misspelt_required_option_is_one_problem() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("ignore_null_updates", "is an option of Lakeflow that is not built yet"),
         ("system_sequence_by", "is an option of Lakeflow that is not built yet"),
         ("merge_exclude_columns", "has no counterpart"),
         ("merge_update_columns", "has no counterpart"),

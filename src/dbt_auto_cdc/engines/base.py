@@ -54,6 +54,30 @@ class Engine:
         """Return a struct of named expressions that compares field by field."""
         raise NotImplementedError
 
+    def fields(self, type_name: str) -> tuple[tuple[str, str], ...]:
+        """Return the fields of a struct type with their types, in order; none for any other type."""
+        del type_name
+        return ()
+
+    def field(self, expression: str, name: str) -> str:
+        """Return a field of a struct."""
+        raise NotImplementedError
+
+    def latest(self, value: str, order: list[str], where: str) -> str:
+        """Return the aggregate of a group's first value by an order, among the rows for which a condition is true.
+
+        Null is a value: that of the first row counts, null or not.
+        """
+        return f"(array_agg({value} order by {', '.join(order)}) filter (where {where}))[1]"
+
+    def carried(self, value: str, where: str, window: str) -> str:
+        """Return the value of the last row, up to this one in a named window, for which a condition is true.
+
+        Null is a value; null as well where there is no such row. Window's frame ends with the current row.
+        """
+        written = f"(array_agg({value}) filter (where {where}) over {window})"
+        return f"{written}[count(*) filter (where {where}) over {window}]"
+
     def differs(self, left: str, right: str) -> str:
         """Return the condition that two values are not the same, where null is a value."""
         return f"{left} is distinct from {right}"
@@ -86,6 +110,22 @@ class Engine:
     def is_condition(self, type_name: str) -> bool:
         """Whether values of a type are true or false."""
         return type_name.lower() in {"boolean", "bool"}
+
+    def is_text_list(self, type_name: str) -> bool:
+        """Whether values of a type are lists of text."""
+        return type_name.lower() in {"text[]", "varchar[]", "character varying[]"}
+
+    def is_listed(self, name: str, names: str) -> str:
+        """Return the condition that a list of text has a name, without regard to case."""
+        found = f"select 1 from unnest({names}) as listed(entry) where lower(entry) = {text(name.lower())}"
+        return f"exists ({found})"
+
+    def not_among(self, names: str, allowed: list[str]) -> str:
+        """Return an entry of a list of text that is none of the allowed names, in any case; null if all are."""
+        known = ", ".join(text(name.lower()) for name in allowed)
+        unknown = f"entry is null or lower(entry) not in ({known})"
+        first = "select min(coalesce(entry, 'null'))"
+        return f"({first} from unnest({names}) as listed(entry) where {unknown})"
 
     def distance_of(self, type_name: str) -> str:
         """Return what a distance between two values is: `number`, `interval` or "" where there is none."""

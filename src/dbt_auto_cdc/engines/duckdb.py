@@ -39,7 +39,7 @@ def _parts(type_name: str) -> tuple[str, list[str]]:
 
 def _names(relation: str) -> list[str]:
     """Return the database, schema and table of a relation, as far as they are written."""
-    return [name[1:-1].replace('""', '"') for name in re.findall(_QUOTED, relation)]
+    return [_unquoted(name) for name in re.findall(_QUOTED, relation)]
 
 
 def _members(parts: list[str]) -> dict[str, str]:
@@ -62,6 +62,14 @@ def _patterns(path: str) -> list[str]:
     return [f"{path[:-1]}[{path[-1]}]" if scheme and path[-1].isalnum() else path, files]
 
 
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
+
+
+def _folded(names: str) -> str:
+    return f"list_transform({names}, lambda entry: lower(entry))"
+
+
 class DuckDB(Engine):
     """An embedded DuckDB database: transactions, working tables, row ids, structs that compare."""
 
@@ -73,6 +81,40 @@ class DuckDB(Engine):
     def composite(self, parts: dict[str, str]) -> str:
         """Return a struct of named expressions that compares field by field."""
         return "{" + ", ".join(f"{text(name)}: {expression}" for name, expression in parts.items()) + "}"
+
+    def fields(self, type_name: str) -> tuple[tuple[str, str], ...]:
+        """Return the fields of a struct type with their types, in order."""
+        if _ARRAY.fullmatch(type_name):
+            return ()
+        head, parts = _parts(type_name)
+        found = [_MEMBER.fullmatch(part) for part in parts] if head == "struct" else []
+        return tuple((_unquoted(member["name"]), member["type"]) for member in found if member)
+
+    def field(self, expression: str, name: str) -> str:
+        """Return a field of a struct."""
+        return f"struct_extract({expression}, {text(name)})"
+
+    def latest(self, value: str, order: list[str], where: str) -> str:
+        """Return the first value of a group: with one thing to order by, DuckDB keeps but one row of the group."""
+        if len(order) == 1 and order[0].endswith(" desc"):
+            return f"arg_max_null({value}, {order[0].removesuffix(' desc')}) filter (where {where})"
+        return f"first({value} order by {', '.join(order)}) filter (where {where})"
+
+    def carried(self, value: str, where: str, window: str) -> str:
+        """Return the last value so far; in a struct of its own, so that a null in it is none that is passed over."""
+        return (
+            f"(last_value(case when {where} then {{'value': {value}}} end ignore nulls) over {window}).value"
+        )
+
+    def is_listed(self, name: str, names: str) -> str:
+        """Return the condition that a list has a name."""
+        return f"list_contains({_folded(names)}, {text(name.lower())})"
+
+    def not_among(self, names: str, allowed: list[str]) -> str:
+        """Return a name of a list that is none of the allowed ones."""
+        known = ", ".join(text(name.lower()) for name in allowed)
+        unknown = f"list_filter({names}, lambda entry: entry is null or lower(entry) not in ({known}))"
+        return f"case when len({unknown}) > 0 then coalesce({unknown}[1], 'null') end"
 
     def is_orderable(self, type_name: str) -> bool:
         """Whether values of a type have an order."""

@@ -14,7 +14,7 @@ from dbt_auto_cdc.materializations import tables
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.plan import Plan, Rule, Step
 from dbt_auto_cdc.resolve import Columns, as_events, resolve
-from dbt_auto_cdc.scd import changes, snapshot
+from dbt_auto_cdc.scd import changes, scd1_partial, snapshot
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, KeyedRows, RowsInRange, SnapshotEvents, Spec
 from dbt_auto_cdc.sql import Query, comma
@@ -246,10 +246,14 @@ def _bounds_of(job: Job) -> str:
 
 def _known_sequences(job: Job, sequence: str) -> Query:
     """Return what the rows themselves know of their sequence; a row without one is as if written by hand."""
-    columns = ", ".join(
-        [*of("src", job.keys), f"{sequence} as {names.SEQUENCE}", f"'upsert' as {names.KIND}"]
-    )
-    held = f"select {columns}\nfrom {job.target} as src"
+    columns = [*of("src", job.keys), f"{sequence} as {names.SEQUENCE}", f"'upsert' as {names.KIND}"]
+    if job.partial:
+        columns.append(f"{job.engine.null(job.layout.sequence_type)} as {names.FLOOR}")
+        columns += [
+            f"case when {changes.stored_part(job, part, 'src')} is not null then {sequence} end as {author}"
+            for author, part in scd1_partial.authors(job).items()
+        ]
+    held = f"select {', '.join(columns)}\nfrom {job.target} as src"
     return Query().then("held", held).then("known", f"select * from held where {names.SEQUENCE} is not null")
 
 

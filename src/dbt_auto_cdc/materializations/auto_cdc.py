@@ -11,7 +11,7 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.materializations import evolution, tables
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.plan import Plan, Step
-from dbt_auto_cdc.scd import combined, scd1, scd2, snapshot
+from dbt_auto_cdc.scd import combined, scd1, scd1_partial, scd2, snapshot
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import FlowEvents
 from dbt_auto_cdc.sql import Query
@@ -30,11 +30,12 @@ def plan(table: Table) -> Plan:
 
 
 def _scd1(job: Job, before: State) -> tuple[tuple[Step, ...], list[str]]:
-    working = [names.STAGE, names.EVENTS, names.WINNERS, names.GONE]
+    mode = scd1_partial if job.partial else scd1
+    working = [names.STAGE, names.EVENTS, names.WINNERS, names.GONE, *([names.SUMS] if job.partial else [])]
     if not job.builds:
-        return (*evolution.prepare(job), *scd1.read(job), *scd1.apply(job), *tables.record(job)), working
-    remembers = [scd1.remembered(job), *([scd1.truncation(job)] if job.truncates else [])]
-    return (*scd1.read(job), *tables.build(job, before, scd1.rows(job), remembers)), working
+        return (*evolution.prepare(job), *mode.read(job), *mode.apply(job), *tables.record(job)), working
+    remembers = [mode.remembered(job), *([mode.truncation(job)] if job.truncates else [])]
+    return (*mode.read(job), *tables.build(job, before, mode.rows(job), remembers)), working
 
 
 def _beside_dumps(job: Job, spec: FlowEvents, before: State) -> tuple[tuple[Step, ...], list[str]]:
@@ -53,6 +54,7 @@ def _beside_dumps(job: Job, spec: FlowEvents, before: State) -> tuple[tuple[Step
 
 def _scd2(job: Job, before: State) -> tuple[tuple[Step, ...], list[str]]:
     working = [names.STAGE, names.EVENTS, names.STORED, names.LINE, names.TIMELINE]
+    working += [names.GIVEN] if job.partial else []
     if not job.builds:
         applied = (*scd2.timeline(job), scd2.measure(job), *scd2.apply(job))
         return (*evolution.prepare(job), *scd2.read(job), *applied, *tables.record(job)), working

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dbt_auto_cdc import names
 from dbt_auto_cdc.materializations import tables
 from dbt_auto_cdc.plan import Plan, Step
+from dbt_auto_cdc.scd import scd1_partial
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.sql import Query, comma
 
@@ -16,7 +18,7 @@ from dbt_auto_cdc.sql import Query, comma
 def prepare(job: Job) -> tuple[Step, ...]:
     """Return the steps before the feed is read; none where the columns stay."""
     refuses = job.state.indexes and (job.layout.widened or job.layout.dropped)
-    return (*(_copied(job) if refuses else _altered(job)), *_companion(job))
+    return (*(_copied(job) if refuses else _altered(job)), *_companion(job), *_authorship(job))
 
 
 def only(job: Job) -> Plan:
@@ -89,3 +91,32 @@ def _companion(job: Job) -> Iterator[Step]:
         if dropped.name.lower() in stored:
             sql = engine.drop_column(job.companion, engine.quote(dropped.name))
             yield Step(f"drop column {dropped.name} of the companion", sql)
+
+
+def _authorship(job: Job) -> Iterator[Step]:
+    """Give the companion what it keeps under partial updates, as the options are now.
+
+    What a row has was written by the key's last event, as far as anybody can tell: unless it is null.
+    """
+    engine = job.engine
+    stored = {engine.quote(column.name): column for column in job.state.companion or ()}
+    wanted = tables.authorship(job)
+    for name in stored:
+        if (
+            name.startswith(tuple(engine.quote(kept)[:-1] for kept in names.AUTHORSHIP))
+            and name not in wanted
+        ):
+            yield Step(f"drop {name} of the companion", engine.drop_column(job.companion, name))
+    for name, type_name in wanted.items():
+        if name not in stored:
+            yield Step(f"add {name} to the companion", engine.add_column(job.companion, name, type_name))
+    if job.spec.scd2 or not job.partial:
+        return
+    added = {column.name for column in job.layout.added}
+    for name, part in scd1_partial.authors(job).items():
+        if name not in stored and part.column.name not in added:
+            last = scd1_partial.presumed_author(job, part)
+            yield Step(
+                f"take the last event of a row for the author of {part.column.name}",
+                engine.set_located(job.companion, name, last),
+            )

@@ -13,7 +13,7 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.resolve import as_events, resolve
-from dbt_auto_cdc.scd import changes, scd2
+from dbt_auto_cdc.scd import changes, scd1_partial, scd2, scd2_partial
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import AutoCdc, FlowEvents, Spec
 from dbt_auto_cdc.sql import Query, comma, text
@@ -158,9 +158,11 @@ def companion_rows(job: Job, remembers: Sequence[Query]) -> Query:
     """Return all rows of a new companion: the control record, and what `remembers` gives in the companion's columns."""
     engine, columns = job.engine, companion_columns(job)
     types = {engine.quote(c.name): c.type for c in (*job.layout.keys, *job.layout.untracked)}
-    types |= {names.SEQUENCE: job.layout.sequence_type, names.RUN_START: job.layout.sequence_type}
+    types |= authorship(job)
     values = [
-        f"'control' as {column}" if column == names.KIND else f"{engine.null(types[column])} as {column}"
+        f"'control' as {column}"
+        if column == names.KIND
+        else f"{engine.null(types.get(column, job.layout.sequence_type))} as {column}"
         for column in columns
     ]
     record = text(definition(job).to_json())
@@ -173,7 +175,19 @@ def companion_rows(job: Job, remembers: Sequence[Query]) -> Query:
 
 def companion_columns(job: Job) -> list[str]:
     """Return the companion's columns, but the control record's."""
-    return scd2.hidden_columns(job) if job.spec.scd2 else [*job.keys, *changes.EVENT]
+    if job.spec.scd2:
+        return scd2.hidden_columns(job)
+    return scd1_partial.remembered_columns(job) if job.partial else [*job.keys, *changes.EVENT]
+
+
+def authorship(job: Job) -> dict[str, str]:
+    """Return the companion's columns that partial updates need, quoted, with their types."""
+    if not job.partial:
+        return {}
+    if job.spec.scd2:
+        return dict.fromkeys(scd2_partial.sent(job), "boolean")
+    floor = job.engine.quote(names.FLOOR)
+    return dict.fromkeys([floor, *scd1_partial.authors(job)], job.layout.sequence_type)
 
 
 def record(job: Job) -> tuple[Step, ...]:

@@ -5,15 +5,16 @@ Not here: what is refused (`check`), and what the events do to the target (`scd1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.plan import Step
-from dbt_auto_cdc.resolve import Columns, Output
+from dbt_auto_cdc.resolve import Columns, Output, Part
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.spec import AutoCdc, unquoted
-from dbt_auto_cdc.sql import Query, any_of, comma, indented
+from dbt_auto_cdc.sql import Query, all_of, any_of, comma, indented
 from dbt_auto_cdc.state import Column
 
 EVENT = (names.SEQUENCE, names.KIND)
@@ -25,7 +26,8 @@ class Known:
 
     `join` follows the evaluated feed, called src; `is_new` says whether an event has to be applied and `is_late`
     whether it lies below its key's greatest sequence, `locator` where that is remembered. `is_common` says that
-    known rows are to be expected, so that it pays to stage them without their values.
+    known rows are to be expected, so that it pays to stage them without their values. `more` are further columns by
+    name, kept of events that are to be applied.
     """
 
     join: str
@@ -33,6 +35,7 @@ class Known:
     is_late: str
     locator: str
     is_common: bool = True
+    more: Mapping[str, str] = field(default_factory=dict)
 
 
 def stage(job: Job, known: Known | None = None) -> Step:
@@ -43,7 +46,7 @@ def stage(job: Job, known: Known | None = None) -> Step:
     so that a feed that is read again costs a narrow table.
     """
     sequence = sequence_expression(job.spec, job.layout.sequence, job.engine)
-    columns = [f"{value} as {name}" for name, value in zip(job.output, _values(job), strict=True)]
+    columns = [f"{value} as {name}" for name, value in zip(job.staged, _values(job), strict=True)]
     columns += [
         f"{sequence} as {names.SEQUENCE}",
         f"{kind_expression(job.spec, job.state.feed, job.engine)} as {names.KIND}",
@@ -55,12 +58,13 @@ def stage(job: Job, known: Known | None = None) -> Step:
             f"{known.is_new} as {names.IS_NEW}",
             f"{known.is_late} as {names.IS_LATE}",
             f"{known.locator} as {names.HIDDEN}",
+            *(f"{value} as {name}" for name, value in known.more.items()),
         ]
         kept = [
             f"case when {names.IS_NEW} then {name} end as {name}"
             if known.is_common and name not in job.keys
             else name
-            for name in (*job.output, names.HIDDEN)
+            for name in (*job.staged, names.HIDDEN, *known.more)
         ]
         query = query.then(
             "told", f"select src.*, {', '.join(marks)}\nfrom evaluated as src\n{known.join}"
@@ -69,16 +73,72 @@ def stage(job: Job, known: Known | None = None) -> Step:
 
 
 def _values(job: Job) -> list[str]:
-    """Return each output column's expression over the feed."""
+    """Return the expression over the feed of everything that is staged of an event, in that order."""
     types = {column.name: column.type for column in job.state.feed}
-    return [_value(job, column, types) for column in job.layout.output]
+    parts = job.layout.parts
+    values = [_value(job, part, types) for part in parts]
+    marks = [_is_sent(job, *sent) for sent in zip(parts, values, strict=True) if sent[0].marked]
+    return [*values, *marks, *([_unknown(job)] if job.layout.list_column else [])]
 
 
-def _value(job: Job, column: Output, types: dict[str, str]) -> str:
+def _value(job: Job, part: Part, types: dict[str, str]) -> str:
+    column = part.column
     if column.source is None:
-        return job.engine.null(column.type)
+        return job.engine.null(part.type)
     source = f"src.{job.engine.quote(column.source)}"
-    return source if types[column.source] == column.type else f"cast({source} as {column.type})"
+    value = source if types[column.source] == column.type else f"cast({source} as {column.type})"
+    return _leaf(job, value, part)
+
+
+def _leaf(job: Job, value: str, part: Part) -> str:
+    for name in part.path:
+        value = job.engine.field(value, name)
+    return value
+
+
+def stored_part(job: Job, part: Part, alias: str) -> str:
+    """Return a part of a row of the target."""
+    return _leaf(job, f"{alias}.{job.engine.quote(part.column.name)}", part)
+
+
+def whole(job: Job, alias: str) -> list[str]:
+    """Return the output columns as select-list entries over the parts of a working table."""
+    return [
+        value if value == f"{alias}.{name}" else f"{value} as {name}"
+        for value, name in zip(wholes(job, alias, job.layout.output), job.output, strict=True)
+    ]
+
+
+def wholes(job: Job, alias: str, columns: Iterable[Output]) -> list[str]:
+    """Return expressions for output columns over the parts of a working table."""
+    return [_whole(job, alias, 0, job.parts_of([column])) for column in columns]
+
+
+def _whole(job: Job, alias: str, depth: int, parts: tuple[Part, ...]) -> str:
+    """Return what has the given parts: null if they are all null."""
+    if len(parts) == 1 and len(parts[0].path) == depth:
+        return f"{alias}.{job.engine.quote(parts[0].name)}"
+    fields = {
+        name: _whole(job, alias, depth + 1, tuple(part for part in parts if part.path[depth] == name))
+        for name in dict.fromkeys(part.path[depth] for part in parts)
+    }
+    missing = all_of(f"{alias}.{job.engine.quote(part.name)} is null" for part in parts)
+    return f"case when {missing} then null else {job.engine.composite(fields)} end"
+
+
+def _is_sent(job: Job, part: Part, value: str) -> str:
+    """The condition that a row of the feed sends a part that may be left out."""
+    if job.layout.list_column is None or part.column.source is None:
+        return f"{value} is not null"
+    listed = f"src.{job.engine.quote(job.layout.list_column)}"
+    return f"({listed} is null or {job.engine.is_listed(part.column.name, listed)})"
+
+
+def _unknown(job: Job) -> str:
+    """A name in the list of a row of the feed that is no column, null if there is none."""
+    assert job.layout.list_column is not None  # noqa: S101 - asked only where there is one
+    known = [column.name for column in job.state.feed] + [column.name for column in job.layout.output]
+    return job.engine.not_among(f"src.{job.engine.quote(job.layout.list_column)}", list(dict.fromkeys(known)))
 
 
 def sequence_expression(spec: AutoCdc, parts: tuple[str, ...], engine: Engine) -> str:
@@ -120,6 +180,15 @@ def events(job: Job, query: Query) -> Step:
     are kept, so that the check can refuse them.
     """
     return Step("keep the events that are new", job.engine.create_working(job.events, query))
+
+
+def by_sequence(job: Job, part: Part) -> list[str]:
+    """Return the ORDER BY entries among events, called evt, that sent a part: first the one whose value counts."""
+    order = [f"evt.{names.SEQUENCE} desc"]
+    if job.spec.sequence_ties != "fail":
+        value = job.engine.comparable(f"evt.{job.engine.quote(part.name)}", part.type)
+        order.append(job.engine.descending(value))
+    return order
 
 
 def repeated(job: Job) -> str:

@@ -6,9 +6,11 @@ Not here: how the events came about (`changes`).
 from __future__ import annotations
 
 from dbt_auto_cdc import names
+from dbt_auto_cdc.errors import listed
 from dbt_auto_cdc.plan import Rule, Step
+from dbt_auto_cdc.resolve import Part
 from dbt_auto_cdc.scd.job import Job, of
-from dbt_auto_cdc.sql import Query, comma
+from dbt_auto_cdc.sql import Query, any_of, comma
 
 # What is measured, beside the nulls.
 NEW = "num_new_events"
@@ -27,12 +29,10 @@ def check(job: Job, repeated: str, *, late: str = "", winners: str = "", more: s
     measures.
     """
     query = Query().then("counted", _counted(job, told=not (job.builds or late))).then("found", _found(job))
-    query = (
-        query.then("repeated", repeated)
-        .then("variants", _variants(job))
-        .then("places", _places(job, winners))
-    )
-    query = query.then("ties", _ties(job))
+    query = query.then("repeated", repeated).then("variants", _variants(job))
+    if job.partial:
+        query = query.then("disputed", _disputed(job, winners))
+    query = query.then("places", _places(job, winners)).then("ties", _ties(job))
     sources = ["counted", "found", "ties"]
     if late:
         query, sources = query.then("late", f"select ({late}) as {LATE}"), [*sources, "late"]
@@ -83,6 +83,9 @@ def _found(job: Job) -> str:
     shown = job.engine.as_text(f"evt.{names.SEQUENCE}")
     for number, key in enumerate(job.keys):
         missing[f"null_key_{number}"] = (f"evt.{key} is null and evt.{names.KIND} <> 'truncate'", shown)
+    if job.layout.list_column:
+        unknown = f"evt.{names.UNKNOWN}"
+        missing["unknown_names"] = (f"evt.{names.KIND} = 'upsert' and {unknown} is not null", unknown)
     columns = [f"count(*) as {NEW}"]
     for name, (condition, example) in missing.items():
         columns.append(f"count(case when {condition} then 1 end) as {name}")
@@ -92,15 +95,16 @@ def _found(job: Job) -> str:
 
 def _variants(job: Job) -> str:
     """One row per way in which the events of a key at one sequence differ; a delete's payload is not written."""
-    written = [
-        f"case when evt.{names.KIND} = 'upsert' then {job.engine.comparable(f'evt.{name}', column.type)} end"
-        for name, column in zip(job.output, job.layout.output, strict=True)
-        if name not in job.keys
+    written = [_written(job, part) for part in _written_parts(job)]
+    marks = [
+        f"evt.{names.KIND} = 'upsert' and evt.{job.mark(part)} as {job.mark(part)}"
+        for part in job.layout.parts
+        if part.marked
     ]
     place = of("evt", [*job.keys, names.SEQUENCE])
-    group = ", ".join(str(number + 1) for number in range(len(place) + 1 + len(written)))
+    group = ", ".join(str(number + 1) for number in range(len(place) + 1 + len(written) + len(marks)))
     named = [f"{value} as {names.PREFIX}written_{number}" for number, value in enumerate(written)]
-    columns = comma([*place, f"evt.{names.KIND}", *named, f"count(*) as {names.COPIES}"])
+    columns = comma([*place, f"evt.{names.KIND}", *named, *marks, f"count(*) as {names.COPIES}"])
     return (
         f"select\n    {columns}\nfrom {job.events} as evt\n"
         f"join repeated on {job.same_key('evt', 'repeated')} and evt.{names.SEQUENCE} = repeated.{names.SEQUENCE}\n"
@@ -108,11 +112,23 @@ def _variants(job: Job) -> str:
     )
 
 
+def _written(job: Job, part: Part) -> str:
+    value = job.engine.comparable(f"evt.{job.engine.quote(part.name)}", part.type)
+    is_written = f"evt.{names.KIND} = 'upsert'" + (f" and evt.{job.mark(part)}" if part.marked else "")
+    return f"case when {is_written} then {value} end"
+
+
 def _places(job: Job, winners: str) -> str:
     """One row per key and sequence of more than one event: in how many ways they differ, and whether it matters."""
     place = [*job.keys, names.SEQUENCE]
     group = ", ".join(of("var", place))
     columns = f"{group}, sum(var.{names.COPIES}) as {names.COPIES}, count(*) as {names.WAYS}"
+    if job.partial:
+        return (
+            f"select {columns}, count(disputed.{names.SEQUENCE}) > 0 as {names.DECIDES}\nfrom variants as var"
+            f" left join disputed on {job.same_key('disputed', 'var')}"
+            f" and disputed.{names.SEQUENCE} = var.{names.SEQUENCE}\ngroup by {group}"
+        )
     if not winners:
         return f"select {columns}, true as {names.DECIDES}\nfrom variants as var group by {group}"
     return (
@@ -120,6 +136,37 @@ def _places(job: Job, winners: str) -> str:
         f"from variants as var left join {winners} as won on {job.same_key('won', 'var')}"
         f" and won.{names.SEQUENCE} = var.{names.SEQUENCE}\ngroup by {group}"
     )
+
+
+def _disputed(job: Job, winners: str) -> str:
+    """Under partial updates: the places with two kinds of event, or two values of one part.
+
+    With winners only where that value or the delete won.
+    """
+    deleted = f"case when won.{names.KIND} = 'delete' then won.{names.SEQUENCE} else won.{names.FLOOR} end"
+    disputes = [(f"var.{names.KIND} <> other.{names.KIND}", deleted)]
+    for number, part in enumerate(_written_parts(job)):
+        value, other = (f"{alias}.{names.PREFIX}written_{number}" for alias in ("var", "other"))
+        differs = f"{value} <> {other}"
+        if part.marked or not part.partial:
+            sent = f"{job.mark(part)}" if part.marked else f"{names.KIND} = 'upsert'"
+            differs = f"var.{sent} and other.{sent} and {job.engine.differs(value, other)}"
+        disputes.append((differs, f"won.{names.FRESH}{job.layout.parts.index(part)}"))
+    which = [
+        f"({differs} and {place} = var.{names.SEQUENCE})" if winners else f"({differs})"
+        for differs, place in disputes
+    ]
+    source = (
+        f"from variants as var\njoin variants as other on {job.same_key('other', 'var')}"
+        f" and other.{names.SEQUENCE} = var.{names.SEQUENCE}"
+    )
+    if winners:
+        source += f"\njoin {winners} as won on {job.same_key('won', 'var')}"
+    return f"select distinct {', '.join(of('var', [*job.keys, names.SEQUENCE]))}\n{source}\nwhere {any_of(which)}"
+
+
+def _written_parts(job: Job) -> list[Part]:
+    return [part for part in job.layout.parts if part.column not in job.layout.keys]
 
 
 def _ties(job: Job) -> str:
@@ -151,6 +198,14 @@ def _rules(job: Job) -> tuple[Rule, ...]:
                 f"null_key_{number}",
                 f"key column {column.name} is null in {{count}} of the new rows, for example at {sequence}"
                 f" {{example}}; filter such rows out in the model, or give them a key",
+            )
+        )
+    if job.layout.list_column:
+        rules.append(
+            Rule(
+                "unknown_names",
+                f"columns_to_update {job.layout.list_column} names in {{count}} of the new rows what is no column of"
+                f" the model, for example {{example}}; there are: {listed(column.name for column in job.state.feed)}",
             )
         )
     if job.spec.sequence_ties != "allow":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
-from dbt_auto_cdc.resolve import Layout, Output
+from dbt_auto_cdc.resolve import Layout, Output, Part
 from dbt_auto_cdc.spec import AutoCdc, SnapshotEvents
 from dbt_auto_cdc.sql import all_of, text
 from dbt_auto_cdc.state import Relations, State
@@ -55,6 +55,17 @@ class Job:
         return self.quoted(self.layout.output)
 
     @property
+    def parts(self) -> list[str]:
+        """The parts of a row as working tables call them, quoted: the output columns, of some structs the leaves."""
+        return [self.engine.quote(part.name) for part in self.layout.parts]
+
+    @property
+    def staged(self) -> list[str]:
+        """What working tables hold of an event beside its sequence and kind: its parts, and marks of what it sent."""
+        marks = [self.mark(part) for part in self.layout.parts if part.marked]
+        return [*self.parts, *marks, *([names.UNKNOWN] if self.layout.list_column else [])]
+
+    @property
     def start_at(self) -> str:
         """The version's start, quoted."""
         return self.engine.quote(names.START_AT)
@@ -68,6 +79,11 @@ class Job:
     def reads_a_part(self) -> bool:
         """Whether the model reads a part of its source beside a target that is there."""
         return bool(self.state.partial) and not self.builds
+
+    @property
+    def partial(self) -> bool:
+        """Whether an event may leave columns out."""
+        return self.spec.partial
 
     @property
     def truncates(self) -> bool:
@@ -93,6 +109,23 @@ class Job:
     def quoted(self, columns: Iterable[Output]) -> list[str]:
         """Return the columns' names, quoted."""
         return [self.engine.quote(column.name) for column in columns]
+
+    def mark(self, part: Part) -> str:
+        """Return the column that tells whether an event sent a part."""
+        return f"{names.SENT}{self.layout.parts.index(part)}"
+
+    def is_sent(self, part: Part, alias: str) -> str:
+        """Return the condition that an upsert of a working table sent a part."""
+        if not part.partial:
+            return "true"
+        if part.marked:
+            return f"{alias}.{self.mark(part)}"
+        return f"{alias}.{self.engine.quote(part.name)} is not null"
+
+    def parts_of(self, columns: Iterable[Output]) -> tuple[Part, ...]:
+        """Return the parts of columns."""
+        wanted = set(columns)
+        return tuple(part for part in self.layout.parts if part.column in wanted)
 
     def working(self, suffix: str) -> str:
         """Return the name of a working table of this run."""

@@ -5,6 +5,8 @@ Not here: staging and checking events (`changes`), creating tables (`materializa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Step
 from dbt_auto_cdc.scd import changes, check
@@ -67,13 +69,14 @@ def _last_dump(job: Job) -> str:
     )
 
 
-def events(job: Job) -> Step:
+def events(job: Job, more: Iterable[str] = ()) -> Step:
     """Keep events above what their key has, and not below the latest truncate; no truncates.
 
     Rows without key or sequence are kept, so that the check can refuse them.
-    Out: the stage's columns, and the locator of the key's row in the companion, null where there is none.
+    Out: the stage's columns, and the locator of the key's row in the companion, null where there is none, and `more`.
     """
-    columns = comma(of("stg", [*job.output, *changes.EVENT, *(() if job.builds else (names.HIDDEN,))]))
+    known = () if job.builds else (names.HIDDEN, *more)
+    columns = comma(of("stg", [*job.staged, *changes.EVENT, *known]))
     source, live = f"from {job.working(names.STAGE)} as stg", [f"stg.{names.KIND} <> 'truncate'"]
     if job.truncates:
         source += f"\ncross join {TRUNCATION}"
@@ -183,9 +186,8 @@ def apply(job: Job, removed: tuple[Step, ...] | None = None) -> tuple[Step, ...]
         "known", f"select {names.HIDDEN} from {job.working(names.WINNERS)} where {names.HIDDEN} is not null"
     )
     columns = [*job.keys, *changes.EVENT]
-    truncated = (*(_remove_truncated(job) if removed is None else removed), *_remember_truncate(job))
     return (
-        *(truncated if job.truncates else ()),
+        *truncate(job, removed),
         *write(job, rows(job)),
         Step("forget the keys' old sequences", engine.delete_located(companion, known), new),
         Step("remember the keys' sequences", engine.insert(companion, columns, remembered(job)), new),
@@ -221,6 +223,13 @@ and not exists (
     select 1 from (select {", ".join(job.keys)} from {job.working(names.WINNERS)}) as won
     where {job.same_key("won", "tgt")}
 )"""
+
+
+def truncate(job: Job, removed: tuple[Step, ...] | None = None) -> tuple[Step, ...]:
+    """Remove what lies below the latest truncate, or do what `removed` says, and remember the truncate."""
+    if not job.truncates:
+        return ()
+    return (*(_remove_truncated(job) if removed is None else removed), *_remember_truncate(job))
 
 
 def _remove_truncated(job: Job) -> tuple[Step, ...]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
-from dbt_auto_cdc.resolve import Output
-from dbt_auto_cdc.scd import changes, check
+from dbt_auto_cdc.resolve import Part
+from dbt_auto_cdc.scd import changes, check, scd2_partial
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, all_of, any_of, comma
 
@@ -31,7 +31,9 @@ def read(job: Job) -> tuple[Step, ...]:
     return (
         changes.stage(job),
         _stored(job),
-        _new_events(job),
+        changes.events(job, scd2_partial.new_events(job, is_inside(job)))
+        if job.partial
+        else _new_events(job),
         check.check(job, changes.repeated(job), late=_late(job)),
     )
 
@@ -39,11 +41,12 @@ def read(job: Job) -> tuple[Step, ...]:
 def _stored(job: Job) -> Step:
     """Find the versions of the staged keys, narrowly. Out: one row per version, with its locator and bounds."""
     keys = ", ".join(job.keys)
+    shown = "".join(f",\n    {shown}" for shown in scd2_partial.shown(job))
     query = Query().then(
         "stored",
         f"select {', '.join(of('tgt', job.keys))},\n"
         f"    tgt.{job.start_at} as {names.SEQUENCE}, tgt.{job.end_at} as {names.OLD_END},"
-        f" tgt.{job.engine.locator} as {names.LOCATOR}\n"
+        f" tgt.{job.engine.locator} as {names.LOCATOR}{shown}\n"
         f"from {job.target} as tgt\n"
         f"join (select distinct {keys} from {job.working(names.STAGE)}) as stg on {job.same_key('stg', 'tgt')}",
     )
@@ -62,7 +65,7 @@ def _new_events(job: Job) -> Step:
 select {place} from {job.companion} as cmp where cmp.{names.KIND} = 'delete'
 union all
 select {place} from {job.companion} as cmp
-join {stored} as tgt on {_is_inside(job)}
+join {stored} as tgt on {is_inside(job)}
 where cmp.{names.KIND} = 'upsert'"""
 
     def is_known(relation: str, column: str) -> str:
@@ -81,7 +84,7 @@ and not {is_known("hidden", names.SEQUENCE)}"""
     return changes.events(job, Query().then("hidden", hidden).then("new", new))
 
 
-def _is_inside(job: Job) -> str:
+def is_inside(job: Job) -> str:
     """The condition that an event of the companion, cmp, lies in a stored version, tgt."""
     return (
         f"{job.same_key('tgt', 'cmp')} and tgt.{names.SEQUENCE} = cmp.{names.RUN_START}"
@@ -110,7 +113,12 @@ join (
 
 def line(job: Job) -> str:
     """Return the working table with the events of the touched part of each timeline, and their values."""
-    return job.events if job.builds else job.working(names.LINE)
+    return job.events if job.builds and not job.partial else job.working(names.LINE)
+
+
+def _given(job: Job) -> str:
+    """Return the working table with the same events as they came; but for partial updates they are filled already."""
+    return job.working(names.GIVEN) if job.partial else line(job)
 
 
 def timeline(job: Job) -> tuple[Step, ...]:
@@ -120,6 +128,13 @@ def timeline(job: Job) -> tuple[Step, ...]:
         job.engine.create_working(job.working(names.TIMELINE), _cut(job)),
         () if job.builds else (check.NEW,),
     )
+    if job.partial:
+        filled = Step(
+            "fill what the events left out",
+            job.engine.create_working(line(job), scd2_partial.filled(job, _given(job))),
+            cut.only_if,
+        )
+        return (filled, cut) if job.builds else (_lined_up(job), filled, cut)
     return (cut,) if job.builds else (_lined_up(job), cut)
 
 
@@ -139,7 +154,7 @@ def _lined_up(job: Job) -> Step:
     ]
     query = query.then("line", "\nunion all\n".join(source.strip() for source in sources))
     return Step(
-        "line up the events of the touched keys", job.engine.create_working(line(job), query), (check.NEW,)
+        "line up the events of the touched keys", job.engine.create_working(_given(job), query), (check.NEW,)
     )
 
 
@@ -162,7 +177,7 @@ from {job.target} as tgt
 join reached on reached.{names.LOCATOR} = tgt.{job.engine.locator}"""
     inside = f"""
 select
-    {comma(of("cmp", [*job.keys, names.SEQUENCE, names.RUN_START, *job.quoted(job.layout.untracked)]))},
+    {comma(of("cmp", [*job.keys, names.SEQUENCE, names.RUN_START, *_remembered_values(job)]))},
     cmp.{job.engine.locator} as {names.HIDDEN}
 from {job.companion} as cmp
 join affected on {job.same_key("affected", "cmp")} and affected.{names.SEQUENCE} = cmp.{names.RUN_START}
@@ -175,7 +190,7 @@ where cmp.{names.KIND} = 'upsert'"""
         .then("affected", affected)
         .then("inside", inside)
     )
-    if not job.layout.untracked:
+    if not _has_shows(job):
         return query
     version = ", ".join([*job.keys, names.RUN_START])
     return query.then(
@@ -183,38 +198,45 @@ where cmp.{names.KIND} = 'upsert'"""
     )
 
 
+def _remembered_values(job: Job) -> list[str]:
+    """What the companion keeps of a hidden event beside its place."""
+    return [*job.quoted(job.layout.untracked), *scd2_partial.sent(job)]
+
+
+def _has_shows(job: Job) -> bool:
+    """Whether a run's last event has to be compared with what its version shows, and which event that is of."""
+    return bool(job.layout.untracked) or job.partial
+
+
 def _event(job: Job, values: list[str], kind: str, marks: dict[str, str]) -> str:
-    """Return the select list of one kind of event; `values` in the order of the output, marks that it lacks null."""
+    """Return the select list of one kind of event; `values` in the order of the parts, marks that it lacks null."""
     types = {names.OLD_END: job.layout.sequence_type, names.RUN_START: job.layout.sequence_type}
-    listed = [f"{value} as {name}" for name, value in zip(job.output, values, strict=True)]
+    listed = [f"{value} as {name}" for name, value in zip(job.parts, values, strict=True)]
+    listed += [f"{marks.get(mark, 'false')} as {mark}" for mark in scd2_partial.marks(job)]
     listed += [f"{marks[names.SEQUENCE]} as {names.SEQUENCE}", f"{kind} as {names.KIND}"]
     optional = [names.LOCATOR, names.OLD_END, names.HIDDEN, names.RUN_START]
-    for mark in [*optional, *([names.SHOWS] if job.layout.untracked else [])]:
+    for mark in [*optional, *([names.SHOWS] if _has_shows(job) else [])]:
         null = job.engine.null(types.get(mark, job.engine.locator_type))
         listed.append(f"{marks.get(mark, null)} as {mark}")
     return f"select\n    {comma(listed)}"
 
 
 def _delivered(job: Job) -> str:
-    marks = {names.SEQUENCE: f"evt.{names.SEQUENCE}"}
-    return _event(job, of("evt", job.output), f"evt.{names.KIND}", marks) + f"\nfrom {job.events} as evt"
+    marks = {names.SEQUENCE: f"evt.{names.SEQUENCE}", names.IS_NEW: "true"}
+    marks |= {job.mark(part): f"evt.{job.mark(part)}" for part in job.layout.parts if part.marked}
+    return _event(job, of("evt", job.parts), f"evt.{names.KIND}", marks) + f"\nfrom {job.events} as evt"
 
 
 def _first_events(job: Job) -> str:
     """The upsert that opened each affected version; what later ones overwrote comes from the companion."""
     marks = {name: f"tgt.{name}" for name in (names.SEQUENCE, names.LOCATOR, names.OLD_END)}
-    values, joins = of("tgt", job.output), ""
-    if job.layout.untracked:
-        untracked = set(job.quoted(job.layout.untracked))
-        stored = f"first.{names.HIDDEN} is null"
-        values = [
-            f"case when {stored} then tgt.{name} else first.{name} end"
-            if name in untracked
-            else f"tgt.{name}"
-            for name in job.output
-        ]
-        marks |= {name: f"first.{name}" for name in (names.HIDDEN, names.RUN_START)}
+    values, joins = _shown_values(job), ""
+    if _has_shows(job):
         alone = f"latest.{names.LATEST} is null or latest.{names.LATEST} = tgt.{names.SEQUENCE}"
+        stored = f"first.{names.HIDDEN} is null"
+        values = _either(job, f"{stored} or {alone}" if job.partial else stored, "first")
+        marks |= {name: f"first.{name}" for name in (names.HIDDEN, names.RUN_START)}
+        marks |= scd2_partial.told(job, values, "first")
         marks[names.SHOWS] = f"case when {alone} then tgt.{names.LOCATOR} end"
         joins = f"""
 left join inside as first on {job.same_key("first", "tgt")} and first.{names.SEQUENCE} = tgt.{names.SEQUENCE}
@@ -225,14 +247,11 @@ left join latest on {job.same_key("latest", "tgt")} and latest.{names.RUN_START}
 def _inner_events(job: Job) -> str:
     """The upserts inside each affected version; the last of them shows what the version shows."""
     marks = {name: f"cmp.{name}" for name in (names.SEQUENCE, names.HIDDEN, names.RUN_START)}
-    values, joins = of("tgt", job.output), ""
-    if job.layout.untracked:
-        untracked = set(job.quoted(job.layout.untracked))
+    values, joins = _shown_values(job), ""
+    if _has_shows(job):
         is_last = f"cmp.{names.SEQUENCE} = latest.{names.LATEST}"
-        values = [
-            f"case when {is_last} then tgt.{name} else cmp.{name} end" if name in untracked else f"tgt.{name}"
-            for name in job.output
-        ]
+        values = _either(job, is_last, "cmp")
+        marks |= scd2_partial.told(job, values, "cmp")
         marks[names.SHOWS] = f"case when {is_last} then tgt.{names.LOCATOR} end"
         joins = f"\njoin latest on {job.same_key('latest', 'cmp')} and latest.{names.RUN_START} = cmp.{names.RUN_START}"
     return f"""{_event(job, values, "'upsert'", marks)}
@@ -241,12 +260,26 @@ join affected as tgt on {job.same_key("tgt", "cmp")} and tgt.{names.SEQUENCE} = 
 where cmp.{names.SEQUENCE} > cmp.{names.RUN_START}"""
 
 
+def _shown_values(job: Job) -> list[str]:
+    """The values of an affected version."""
+    return [changes.stored_part(job, part, "tgt") for part in job.layout.parts]
+
+
+def _either(job: Job, is_shown: str, hidden: str) -> list[str]:
+    """The values of an event of an affected version: untracked ones are shown, or hidden in the companion."""
+    untracked = set(job.parts_of(job.layout.untracked))
+    return [
+        f"case when {is_shown} then {shown} else {changes.stored_part(job, part, hidden)} end"
+        if part in untracked
+        else shown
+        for part, shown in zip(job.layout.parts, _shown_values(job), strict=True)
+    ]
+
+
 def _only_key(job: Job, alias: str) -> list[str]:
     """Return the output with nothing but the key: a delete's payload is never written."""
-    columns = zip(job.output, job.layout.output, strict=True)
-    return [
-        f"{alias}.{name}" if name in job.keys else job.engine.null(column.type) for name, column in columns
-    ]
+    parts = zip(job.parts, job.layout.parts, strict=True)
+    return [f"{alias}.{name}" if name in job.keys else job.engine.null(part.type) for name, part in parts]
 
 
 def _closing_deletes(job: Job) -> str:
@@ -277,24 +310,31 @@ def _cut(job: Job) -> Query:
     Out: one row per event, without values; on a run's last event the run's bounds and the version it replaces.
     """
     query = Query()
-    if job.spec.sequence_ties != "fail":
+    if _has_copies(job):
         query = query.then("repeated", changes.repeated(job)).then("copies", changes.copies(job))
     query = query.then("ordered", _ordered(job)).then("differing", _differing(job))
     query = query.then("marked", _marked(job)).then("bounded", _bounded(job))
     return query.then("timeline", _compared(job))
 
 
+def _has_copies(job: Job) -> bool:
+    """Whether events of one place may still be different; those of partial updates are one already."""
+    return job.spec.sequence_ties != "fail" and not job.partial
+
+
 def _marks(job: Job) -> list[str]:
+    inherits = [names.INHERITS] if job.partial else []
     if job.builds:
-        return []
+        return inherits
     marks = [names.LOCATOR, names.OLD_END, names.HIDDEN, names.RUN_START]
-    return [*marks, *([names.SHOWS] if job.layout.untracked else [])]
+    marks += [names.SHOWS] if _has_shows(job) else []
+    return [*marks, *([names.CHANGED] if job.partial else []), *inherits]
 
 
 def _ordered(job: Job) -> str:
     """Each event with the one before it; copies are left out, and being equal may stand for one another."""
     source = f"from {line(job)} as evt"
-    if job.spec.sequence_ties != "fail":
+    if _has_copies(job):
         source += f"\nwhere evt.{job.engine.locator} not in (select locator from copies)"
     columns = [*job.keys, *changes.EVENT, *_marks(job)]
     order = f"evt.{names.SEQUENCE}"
@@ -317,8 +357,9 @@ where {names.PREVIOUS_SEQUENCE} is null or {names.PREVIOUS_SEQUENCE} <> {names.S
 
 def _differing(job: Job) -> str:
     """The upserts that differ from the upsert before them in a tracked column."""
-    differs = any_of(_differences(job, job.layout.tracked, "this", "that"))
-    tracked = ", ".join([f"{job.engine.locator} as {names.EVENT}", *job.quoted(job.layout.tracked)])
+    parts = job.parts_of(job.layout.tracked)
+    differs = any_of(differences(job, parts, "this", "that"))
+    tracked = ", ".join([f"{job.engine.locator} as {names.EVENT}", *_names(job, parts)])
     return f"""
 select pair.{names.EVENT}
 from (
@@ -330,14 +371,18 @@ join (select {tracked} from {line(job)}) as that on that.{names.EVENT} = pair.{n
 where {differs}"""
 
 
-def _differences(job: Job, columns: tuple[Output, ...], left: str, right: str) -> list[str]:
-    """Return one condition a column: that it differs between two relations, null being a value."""
+def _names(job: Job, parts: tuple[Part, ...]) -> list[str]:
+    return [job.engine.quote(part.name) for part in parts]
+
+
+def differences(job: Job, parts: tuple[Part, ...], left: str, right: str) -> list[str]:
+    """Return one condition a part: that it differs between two relations, null being a value."""
     engine = job.engine
     return [
         engine.differs(
-            engine.comparable(f"{left}.{name}", c.type), engine.comparable(f"{right}.{name}", c.type)
+            engine.comparable(f"{left}.{name}", part.type), engine.comparable(f"{right}.{name}", part.type)
         )
-        for name, c in zip(job.quoted(columns), columns, strict=True)
+        for name, part in zip(_names(job, parts), parts, strict=True)
     ]
 
 
@@ -383,6 +428,8 @@ def _compared(job: Job) -> str:
     ]
     if job.layout.untracked:
         hides.append(f"(evt.{names.OPENS} and not evt.{names.LAST})")
+    if job.partial:
+        hides.append(f"(evt.{names.KIND} = 'upsert' and evt.{names.INHERITS})")
     columns = [
         *of("evt", [names.EVENT, *job.keys, *changes.EVENT, names.LAST]),
         f"case when evt.{names.KIND} = 'upsert' then evt.{names.STARTED} end as {names.RUN_START}",
@@ -392,7 +439,7 @@ def _compared(job: Job) -> str:
     if job.builds:
         return f"select\n    {comma([*columns, f'false as {names.SAME}'])}\nfrom bounded as evt"
     columns += [
-        *of("evt", [names.LOCATOR, names.OLD_END, names.HIDDEN]),
+        *of("evt", [names.LOCATOR, names.OLD_END, names.HIDDEN, *([names.CHANGED] if job.partial else [])]),
         f"evt.{names.RUN_START} as {names.WAS_IN}",
         f"old.{names.LOCATOR} as {names.REPLACES}",
         f"coalesce({_is_same(job)}, false) as {names.SAME}",
@@ -409,24 +456,31 @@ left join bounded as old on evt.{names.LAST} and {job.same_key("old", "evt")}
 def _is_same(job: Job) -> str:
     """The condition that a run's last event has the values that the version with its start shows."""
     found = f"old.{names.LOCATOR} is not null"
-    if not job.layout.untracked:
+    if not _has_shows(job):
         return found
-    equal = all_of(
-        f"not ({condition})" for condition in _differences(job, job.layout.untracked, "this", "shown")
-    )
-    return f"{found} and (evt.{names.SHOWS} = old.{names.LOCATOR} or ({equal}))"
+    equal = all_of(f"not ({condition})" for condition in differences(job, _compares(job), "this", "shown"))
+    stays = f"evt.{names.SHOWS} = old.{names.LOCATOR}"
+    if job.partial:
+        stays = f"({stays} and not evt.{names.CHANGED})"
+    return f"{found} and ({stays} or ({equal}))"
+
+
+def _compares(job: Job) -> tuple[Part, ...]:
+    """What may differ between a version and a run that starts where it does: filled values may in any column."""
+    if not job.partial:
+        return job.parts_of(job.layout.untracked)
+    return tuple(part for part in job.layout.parts if part.column not in job.layout.keys)
 
 
 def _shown(job: Job) -> str:
-    """The joins to the untracked values of the run's last event and of the version it may replace."""
-    if not job.layout.untracked:
+    """The joins to those values of the run's last event and of the version it may replace that may differ."""
+    if not _has_shows(job):
         return ""
-    untracked = ", ".join(job.quoted(job.layout.untracked))
-    here = line(job)
+    values = ", ".join(_names(job, _compares(job)))
     return f"""
-left join (select {job.engine.locator} as {names.EVENT}, {untracked} from {here}) as this
+left join (select {job.engine.locator} as {names.EVENT}, {values} from {line(job)}) as this
     on this.{names.EVENT} = case when old.{names.LOCATOR} is not null then evt.{names.EVENT} end
-left join (select {names.SHOWS}, {untracked} from {here} where {names.SHOWS} is not null) as shown
+left join (select {names.SHOWS}, {values} from {_given(job)} where {names.SHOWS} is not null) as shown
     on shown.{names.SHOWS} = old.{names.LOCATOR}"""
 
 
@@ -437,7 +491,14 @@ _IS_ENDED = f"{names.LAST} and {names.SAME} and {names.MOVED}"
 _IS_REMEMBERED = (
     f"{names.HIDDEN} is not null and ({names.KIND} = 'delete' or {names.WAS_IN} = {names.RUN_START})"
 )
-_IS_FORGOTTEN = f"{names.HIDDEN} is not null and not ({names.HIDES} and {_IS_REMEMBERED})"
+
+
+def _is_remembered(job: Job) -> str:
+    return f"{_IS_REMEMBERED} and not {names.CHANGED}" if job.partial else _IS_REMEMBERED
+
+
+def _is_forgotten(job: Job) -> str:
+    return f"{names.HIDDEN} is not null and not ({names.HIDES} and {_is_remembered(job)})"
 
 
 def versions(job: Job, *, with_ended: bool = False) -> Query:
@@ -451,7 +512,7 @@ def versions(job: Job, *, with_ended: bool = False) -> Query:
         .then("written", written)
         .then(
             "versions",
-            f"select {', '.join([*of('evt', job.output), *bounds])}\nfrom {line(job)} as evt\n"
+            f"select {', '.join([*changes.whole(job, 'evt'), *bounds])}\nfrom {line(job)} as evt\n"
             f"join written as run on run.{names.EVENT} = evt.{job.engine.locator}",
         )
     )
@@ -459,17 +520,21 @@ def versions(job: Job, *, with_ended: bool = False) -> Query:
 
 def hidden_columns(job: Job) -> list[str]:
     """Return the companion's columns of a hidden event."""
-    return [*job.keys, names.SEQUENCE, names.KIND, names.RUN_START, *job.quoted(job.layout.untracked)]
+    return [*job.keys, names.SEQUENCE, names.KIND, names.RUN_START, *_remembered_values(job)]
 
 
 def remembered(job: Job) -> Query:
     """Return the hidden events that the companion lacks."""
     narrow = [*job.keys, names.SEQUENCE, names.KIND, names.RUN_START]
     source, missing = job.working(names.TIMELINE), _is_missing(job)
-    untracked = job.quoted(job.layout.untracked)
-    if not untracked:
+    columns = _remembered_values(job)
+    if not columns:
         return Query().then("hidden", f"select {', '.join(narrow)}\nfrom {source}\nwhere {missing}")
-    values = [f"case when evt.{names.KIND} = 'upsert' then evt.{name} end as {name}" for name in untracked]
+    kept = [*changes.wholes(job, "evt", job.layout.untracked), *of("evt", scd2_partial.sent(job).values())]
+    values = [
+        f"case when evt.{names.KIND} = 'upsert' then {value} end as {name}"
+        for name, value in zip(columns, kept, strict=True)
+    ]
     return (
         Query()
         .then("missing", f"select {', '.join([names.EVENT, *narrow])}\nfrom {source}\nwhere {missing}")
@@ -482,13 +547,13 @@ def remembered(job: Job) -> Query:
 
 
 def _is_missing(job: Job) -> str:
-    return names.HIDES if job.builds else f"{names.HIDES} and not ({_IS_REMEMBERED})"
+    return names.HIDES if job.builds else f"{names.HIDES} and not ({_is_remembered(job)})"
 
 
 def _forgotten(job: Job) -> Query:
     """Return the companion's rows that hide nothing any more, or stand in another run."""
     source = job.working(names.TIMELINE)
-    moved = f"select {names.HIDDEN} as locator from {source}\nwhere {_IS_FORGOTTEN}"
+    moved = f"select {names.HIDDEN} as locator from {source}\nwhere {_is_forgotten(job)}"
     return (
         Query()
         .then("orphaned", _orphaned(job))
@@ -506,7 +571,7 @@ select cmp.{job.engine.locator} as locator
 from {job.companion} as cmp
 join (select distinct {", ".join(job.keys)} from {job.events}) as evt on {job.same_key("evt", "cmp")}
 where cmp.{names.KIND} = 'upsert'
-and not exists (select 1 from {job.working(names.STORED)} as tgt where {_is_inside(job)})"""
+and not exists (select 1 from {job.working(names.STORED)} as tgt where {is_inside(job)})"""
 
 
 def _removed(job: Job, *, with_ended: bool = False) -> Query:
@@ -552,7 +617,7 @@ select
     case when {is_few} then 0 else {ended} end as {MANY_ENDED},
     {alone} * {count(_IS_WRITTEN)} as {WRITTEN},
     {alone} * ({removed}) as {REMOVED},
-    {count(_IS_FORGOTTEN)} + (select count(*) from orphaned) as {FORGOTTEN},
+    {count(_is_forgotten(job))} + (select count(*) from orphaned) as {FORGOTTEN},
     {count(_is_missing(job))} as {HIDDEN},
     {count(_IS_ENDED)} + {count(_IS_WRITTEN)} as num_upserted_rows,
     {removed} - {rewritten} as num_deleted_rows,
@@ -585,7 +650,7 @@ def _stored_bounds(job: Job) -> str:
 select {job.key_text("evt")} || ' from ' || coalesce({shown}, 'null') as example,
     evt.{names.SEQUENCE} as start_at, evt.{names.OLD_END} as end_at,
     lead(evt.{names.SEQUENCE}) over (partition by {keys} order by evt.{names.SEQUENCE}) as next_start_at
-from {line(job)} as evt where evt.{names.LOCATOR} is not null"""
+from {_given(job)} as evt where evt.{names.LOCATOR} is not null"""
 
 
 def apply(job: Job) -> tuple[Step, ...]:

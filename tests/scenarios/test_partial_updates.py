@@ -1,0 +1,355 @@
+"""Partial updates around the events: bad input, columns that come and go, options that change, rows written by hand.
+
+Straight on DuckDB. Not here: streams of events in any order (`properties/test_partial_updates`), dbt.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dbt_auto_cdc.errors import AutoCdcError
+from tests.scenarios.test_schema_changes import Changing, changing
+
+KEYS: dict[str, Any] = {"keys": ["id"], "sequence_by": "seq", "apply_as_deletes": "op = 'D'"}
+SCD1: dict[str, Any] = {**KEYS, "except_column_list": ["op", "seq"]}
+SCD2: dict[str, Any] = {**SCD1, "stored_as_scd_type": 2}
+IGNORE: dict[str, Any] = {"ignore_null_updates": True}
+LISTS: dict[str, Any] = {"columns_to_update": "cols", "except_column_list": ["op", "seq", "cols"]}
+MODES = pytest.mark.parametrize("mode", [SCD1, SCD2], ids=["scd1", "scd2"])
+FEED = "id, seq, a varchar, b varchar"
+LISTED = "id, seq, cols varchar[], a varchar, b varchar"
+
+
+def rows(target: Changing) -> list[tuple[Any, ...]]:
+    """Return the rows in the order of keys and, in a history, of starts."""
+    bounds = [name for name in target.columns() if name == "__START_AT"]
+    return target.query(f"select * from target order by {', '.join(['id', *bounds])}")
+
+
+def companion(target: Changing) -> set[str]:
+    return {name for name in target.columns("target__auto_cdc") if name.startswith("__auto_cdc_")}
+
+
+# -- Bad input ---------------------------------------------------------------------------------------------------------
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"ignore_null_updates_column_list": ["a", "nope"]},
+            "ignore_null_updates_column_list names nope, which is not a column of the model; there are: id, a, b",
+        ),
+        (
+            {"ignore_null_updates_except_column_list": ["seq"]},
+            (
+                "ignore_null_updates_except_column_list names seq, which is not an output column; leave it out,"
+                " or select it"
+            ),
+        ),
+        (
+            {"columns_to_update": "nope"},
+            "columns_to_update names nope, which is not a column of the model; did you mean op?",
+        ),
+        (
+            {"columns_to_update": "a"},
+            (
+                "columns_to_update names a, which has type VARCHAR; it must hold lists of text: the names of the"
+                " columns that an event writes, or null for all of them"
+            ),
+        ),
+    ],
+)
+def test_unfit_columns(mode: dict[str, Any], options: dict[str, Any], said: str) -> None:
+    """Names that are no output columns, and a list column that holds no lists, are refused with what to write."""
+    target = changing()
+    target.given({**mode, **IGNORE}, FEED, "1 | 1 | 'a' | 'b'")
+    assert said == target.refused({**mode, **options}, FEED, "1 | 2 | 'a' | 'b'")
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("listed", "example"), [("['a', 'bb']", "bb"), ("['a', null]", "null"), ("['a.x']", "a.x")]
+)
+def test_unknown_names_in_a_list(mode: dict[str, Any], listed: str, example: str) -> None:
+    """They are counted over the new upserts, with an example, before anything is written."""
+    target, config = changing(), {**mode, **LISTS}
+    target.given(config, LISTED, "1 | 1 | null | 'a' | 'b'")
+    said = target.refused(config, LISTED, f"1 | 2 | {listed} | 'x' | 'x'", f"2 | 2 | {listed} | 'x' | 'x'")
+    assert said == (
+        f"columns_to_update cols names in 2 of the new rows what is no column of the model, for example {example};"
+        f" there are: id, seq, cols, a, b, op"
+    )
+
+
+@MODES
+def test_a_delete_may_list_anything(mode: dict[str, Any]) -> None:
+    """What a delete carries beside its key is never read."""
+    target, config = changing(), {**mode, **LISTS}
+    target.given(
+        config, f"{LISTED}, op", "1 | 1 | null | 'a' | 'b' | 'U'", "1 | 2 | ['nope'] | null | null | 'D'"
+    )
+    assert (0 if mode is SCD1 else 1) == len(rows(target))
+
+
+def test_ties_name_the_ways_out() -> None:
+    """Two values of one column at one sequence are a tie; two columns are not, and come together."""
+    target, config = changing(), {**SCD1, **IGNORE}
+    target.given(config, FEED, "1 | 1 | 'a' | null", "1 | 1 | null | 'b'")
+    assert [(1, "a", "b")] == rows(target)
+    said = target.refused(config, FEED, "1 | 2 | 'x' | null", "1 | 2 | 'y' | 'b'")
+    assert said.startswith("1 times a key has different events at one sequence, for example id=1 at 2; ")
+    target.given(config, FEED, "1 | 2 | 'x' | null", "1 | 2 | 'y' | 'b'", sequence_ties="allow")
+    assert [(1, "y", "b")] == rows(target)
+
+
+# -- Known events ------------------------------------------------------------------------------------------------------
+
+
+@MODES
+def test_a_column_may_still_be_written_at_a_known_sequence(mode: dict[str, Any]) -> None:
+    """What the event at a key and sequence did not send may come later; what it sent is known."""
+    target, config = changing(), {**mode, **IGNORE}
+    target.given(config, FEED, "1 | 1 | 'a1' | 'b1'", "1 | 2 | 'a2' | null")
+    target.given(config, FEED, "1 | 2 | 'other' | 'b2'")
+    wanted = [(1, "a2", "b2")] if mode is SCD1 else [(1, "a1", "b1", 1, 2), (1, "a2", "b2", 2, None)]
+    assert wanted == rows(target)
+    before = target.sees()
+    target.given(config, FEED, "1 | 2 | 'a2' | null", "1 | 2 | 'other' | 'b2'", sequence_ties="allow")
+    assert before == target.sees()
+
+
+def test_columns_that_say_what_an_event_is_are_always_written() -> None:
+    """Sequence, condition and list columns that are output columns have the last event's value, null or not."""
+    target = changing()
+    config = {**KEYS, **IGNORE, "sequence_by": ["seq"]}
+    target.given(config, f"{FEED}, op varchar", "1 | 1 | 'a' | 'b' | 'U'", "1 | 2 | 'c' | null | null")
+    assert [(1, 2, "c", "b", None)] == rows(target)
+
+
+def test_nulls_are_written_where_a_list_says_so() -> None:
+    """A listed null overwrites, in any case; an unlisted value does not count; a null list means every column."""
+    target, config = changing(), {**SCD1, **LISTS}
+    target.given(config, LISTED, "1 | 1 | null | 'a' | 'b'", "1 | 2 | ['A'] | null | 'unlisted'")
+    assert [(1, None, "b")] == rows(target)
+    target.given(config, LISTED, "1 | 3 | [] | 'x' | 'x'")
+    assert [(1, None, "b")] == rows(target)
+    target.given(config, LISTED, "1 | 4 | null | null | null", "2 | 1 | [] | 'x' | 'x'")
+    assert [(1, None, None), (2, None, None)] == rows(target)
+
+
+# -- Deletes and truncates ---------------------------------------------------------------------------------------------
+
+
+def test_a_truncate_takes_parts_of_rows_that_outlive_it() -> None:
+    """Of a row whose last event is above the truncate goes what was written below it, though no event touches it."""
+    target, config = changing(), {**SCD1, **IGNORE, "apply_as_truncates": "op = 'T'"}
+    columns = f"{FEED}, op"
+    target.given(
+        config, columns, "1 | 1 | 'a' | 'b' | 'U'", "1 | 5 | 'a5' | null | 'U'", "2 | 2 | 'a' | 'b' | 'U'"
+    )
+    target.given(config, columns, "null | 3 | null | null | 'T'")
+    assert [(1, "a5", None)] == rows(target)
+    target.given(config, columns, "1 | 2 | 'late' | 'late' | 'U'", "1 | 4 | 'late' | 'b4' | 'U'")
+    assert [(1, "a5", "b4")] == rows(target)
+
+
+def test_a_late_delete_takes_what_is_older() -> None:
+    """It lies below the row's last event, so the row stays; what was written before it goes, also if it comes late."""
+    target, config = changing(), {**SCD1, **IGNORE}
+    target.given(config, FEED, "1 | 1 | 'a' | 'b'", "1 | 5 | 'a5' | null")
+    target.given(config, f"{FEED}, op", "1 | 3 | null | null | 'D'")
+    target.given(config, FEED, "1 | 2 | null | 'late'")
+    assert [(1, "a5", None)] == rows(target)
+
+
+def test_tombstones_go_after_their_time() -> None:
+    """With a delete goes what it kept out; one below a living row stays with the row."""
+    target, config = changing(), {**SCD1, **IGNORE, "tombstone_retention": 10}
+    target.given(
+        config,
+        f"{FEED}, op",
+        "1 | 5 | null | null | 'D'",
+        "2 | 5 | null | null | 'D'",
+        "2 | 6 | 'a' | null | 'U'",
+    )
+    target.given(config, FEED, "3 | 100 | 'c' | null")
+    target.given(config, FEED, "1 | 4 | 'old' | null", "2 | 4 | 'old' | 'old'")
+    assert [(1, "old", None), (2, "a", None), (3, "c", None)] == rows(target)
+
+
+# -- Columns that come and go ------------------------------------------------------------------------------------------
+
+
+@MODES
+@pytest.mark.parametrize("options", [IGNORE, LISTS], ids=["nulls", "lists"])
+def test_a_lost_column_is_not_sent(mode: dict[str, Any], options: dict[str, Any]) -> None:
+    """It keeps its value in newer events, and is null after a delete; when it comes back it is written again."""
+    target, config = changing(), {**mode, **options}
+    columns, lost = (
+        (FEED, "id, seq, a varchar") if options is IGNORE else (LISTED, "id, seq, cols varchar[], a varchar")
+    )
+    null = "" if options is IGNORE else " | null"
+    target.given(config, columns, f"1 | 1{null} | 'a' | 'b'", f"2 | 1{null} | 'a' | 'b'")
+    target.given(config, lost, f"1 | 2{null} | 'a2'")
+    target.given(config, f"{lost}, op", f"2 | 2{null} | null | 'D'", f"2 | 3{null} | 'a3' | 'U'")
+    shown = target.query("select id, a, b from target" + (" where __END_AT is null" if mode is SCD2 else ""))
+    assert [(1, "a2", "b"), (2, "a3", None)] == sorted(shown)
+    target.given(config, columns, f"1 | 3{null} | 'a3' | 'b3'", f"2 | 2{null} | 'late' | 'late'")
+    shown = target.query("select id, a, b from target" + (" where __END_AT is null" if mode is SCD2 else ""))
+    assert [(1, "a3", "b3"), (2, "a3", None)] == sorted(shown)
+
+
+def test_a_lost_column_that_wrote_its_nulls() -> None:
+    """A column outside the option writes its nulls, but once the source lost it, it is not sent either."""
+    target, config = changing(), {**SCD1, "ignore_null_updates_column_list": ["a"]}
+    target.given(config, FEED, "1 | 1 | 'a' | 'b'")
+    target.given(config, "id, seq, a varchar", "1 | 2 | 'a2'")
+    assert [(1, "a2", "b")] == rows(target)
+    target.given(config, FEED, "1 | 3 | null | null")
+    assert [(1, "a2", None)] == rows(target)
+    assert {"__auto_cdc_author_a"} == {name for name in companion(target) if "author" in name}
+
+
+@MODES
+def test_a_new_column_fills_up_from_late_events(mode: dict[str, Any]) -> None:
+    """Nobody wrote it in older events, so a late one does."""
+    target, config = changing(), {**mode, **IGNORE}
+    target.given(config, "id, seq, a varchar", "1 | 3 | 'a3'")
+    target.given(config, FEED, "1 | 1 | 'a1' | 'b1'")
+    wanted = [("a3", "b1")] if mode is SCD1 else [("a1", "b1"), ("a3", "b1")]
+    assert wanted == target.query("select a, b from target order by a")
+
+
+@MODES
+def test_a_struct_that_gets_a_field(mode: dict[str, Any]) -> None:
+    """The new leaf is filled, and the others keep who wrote them."""
+    target, config = changing(), {**mode, **IGNORE}
+    target.given(config, "id, seq, p struct(x integer)", "1 | 1 | {'x': 1}", "1 | 3 | {'x': 3}")
+    wide = "id, seq, p struct(x integer,y integer)"
+    target.given(config, wide, "1 | 2 | {'x': 2, 'y': 2}", "1 | 4 | {'x': null, 'y': null}")
+    shown = target.query("select p.x, p.y from target" + (" where __END_AT is null" if mode is SCD2 else ""))
+    assert [(3, 2)] == shown
+
+
+# -- Options that change -----------------------------------------------------------------------------------------------
+
+
+@MODES
+@pytest.mark.parametrize("options", [IGNORE, LISTS], ids=["nulls", "lists"])
+def test_partial_updates_may_be_switched_on(mode: dict[str, Any], options: dict[str, Any]) -> None:
+    """What a row has counts as written by its last event, so that no older event takes its place; nulls fill up."""
+    target, config = changing(), {**mode, **options}
+    columns, null = (FEED, "") if options is IGNORE else (LISTED, " | null")
+    without = {**mode, "except_column_list": config["except_column_list"]}
+    target.given(without, columns, f"1 | 1{null} | 'a1' | 'b1'", f"1 | 5{null} | 'a5' | null")
+    listed = "" if options is IGNORE else " | ['a']"
+    target.given(config, columns, f"1 | 6{listed} | 'a6' | null")
+    target.given(
+        config, columns, f"1 | 4{null} | 'a4' | null" if mode is SCD2 else f"1 | 4{null} | 'late' | 'b4'"
+    )
+    if mode is SCD1:
+        assert [(1, "a6", "b4")] == rows(target)
+    else:
+        now = target.query("select a, b, __START_AT from target order by __START_AT")
+        assert [
+            ("a1", "b1", 1),
+            ("a4", "b1" if options is IGNORE else None, 4),
+            ("a5", None, 5),
+            ("a6", None, 6),
+        ] == now
+
+
+@MODES
+def test_partial_updates_may_be_switched_off(mode: dict[str, Any]) -> None:
+    """From then on every event writes all columns, and the companion keeps nothing about them."""
+    target = changing()
+    target.given({**mode, **IGNORE}, FEED, "1 | 1 | 'a' | 'b'", "1 | 3 | 'a3' | null")
+    target.given(mode, FEED, "1 | 4 | 'a4' | null")
+    shown = target.query("select a, b from target" + (" where __END_AT is null" if mode is SCD2 else ""))
+    assert [("a4", None)] == shown
+    assert not [name for name in companion(target) if "author" in name or "sent" in name or "floor" in name]
+    target.given(mode, FEED, "1 | 2 | 'late' | 'late'")
+    assert [("a4", None)] == target.query(
+        "select a, b from target" + (" where __END_AT is null" if mode is SCD2 else "")
+    )
+
+
+@MODES
+def test_another_form_takes_over(mode: dict[str, Any]) -> None:
+    """From all columns to one: the others write their nulls, and the one goes on as it was."""
+    target = changing()
+    target.given({**mode, **IGNORE}, FEED, "1 | 1 | 'a' | 'b'", "1 | 3 | null | 'b3'")
+    target.given(
+        {**mode, "ignore_null_updates_column_list": ["a"]}, FEED, "1 | 4 | null | null", "1 | 2 | 'a2' | null"
+    )
+    shown = target.query("select a, b from target" + (" where __END_AT is null" if mode is SCD2 else ""))
+    assert [("a2", None)] == shown
+
+
+@MODES
+def test_a_full_refresh_starts_over(mode: dict[str, Any]) -> None:
+    """What was remembered of columns goes with the rows."""
+    target, config = changing(), {**mode, **IGNORE}
+    target.given(config, FEED, "1 | 5 | 'a' | 'b'")
+    sql = "select 1 as id, 1 as seq, 'new' as a, null::varchar as b, 'U' as op"
+    target.run(config, sql=sql, full_refresh=True)
+    assert [("new", None)] == target.query("select a, b from target")
+
+
+# -- Rows written by hand ----------------------------------------------------------------------------------------------
+
+
+def test_type_1_rows_by_hand() -> None:
+    """A row put in is older than any event, a value changed has its author, a row taken out waits for a newer event."""
+    target, config = changing(), {**SCD1, **IGNORE}
+    target.given(config, FEED, "1 | 5 | 'a' | null", "2 | 5 | 'a' | 'b'", "3 | 5 | 'a' | 'b'")
+    target.query("insert into target values (4, 'hand', 'hand')")
+    target.query("update target set a = 'hand' where id = 1")
+    target.query("delete from target where id in (2, 3)")
+    target.given(
+        config,
+        FEED,
+        "1 | 4 | 'late' | 'b4'",
+        "2 | 4 | 'late' | 'late'",
+        "3 | 6 | 'a6' | null",
+        "4 | 1 | 'a' | null",
+    )
+    assert [(1, "hand", "b4"), (3, "a6", None), (4, "a", "hand")] == rows(target)
+
+
+def test_type_2_values_by_hand() -> None:
+    """A value changed in a version was written there: it stands, and flows on; so does one that was inherited."""
+    target, config = changing(), {**SCD2, **IGNORE}
+    target.given(config, FEED, "1 | 1 | 'a1' | 'b1'", "1 | 5 | 'a5' | null", "1 | 9 | 'a9' | null")
+    target.query("update target set b = 'hand' where __START_AT >= 5")
+    target.given(config, FEED, "1 | 3 | null | 'b3'", "1 | 7 | 'a7' | null")
+    assert [
+        (1, "a1", "b1", 1, 3),
+        (1, "a1", "b3", 3, 5),
+        (1, "a5", "hand", 5, 7),
+        (1, "a7", "hand", 7, 9),
+        (1, "a9", "hand", 9, None),
+    ] == rows(target)
+
+
+def test_type_2_nulls_by_hand_and_from_before() -> None:
+    """A null below which a value stands was written, by hand or before events left anything out: it stays a null."""
+    target = changing()
+    target.given(SCD2, FEED, "1 | 1 | 'a1' | 'b1'", "1 | 5 | 'a5' | null")
+    target.given({**SCD2, **IGNORE}, FEED, "1 | 3 | 'a3' | 'b3'")
+    assert [(1, "a1", "b1", 1, 3), (1, "a3", "b3", 3, 5), (1, "a5", None, 5, None)] == rows(target)
+
+
+def test_it_is_refused_before_anything_is_written() -> None:
+    """The three forms and the list exclude one another, in one message."""
+    with pytest.raises(AutoCdcError) as refused:
+        changing().given({**SCD1, **LISTS, **IGNORE}, LISTED, "1 | 1 | null | 'a' | 'b'")
+    (problem,) = refused.value.problems
+    assert problem == (
+        "ignore_null_updates and columns_to_update are set together, and each says in its own way which columns an"
+        " event leaves out; write one of them"
+    )

@@ -5,6 +5,8 @@ How the tables come about is tested elsewhere.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
 from tests.dbt_project import Project
@@ -228,6 +230,52 @@ def test_targets_of_this_package_are_read(project: Project, target: str) -> None
     assert [(1, "Bergen", 20, None)] == project.query("from now order by all")
     expected = [(1, "Bergen", 20, 99), (1, "Oslo", 10, 20), (2, "Rome", 10, 15)]
     assert expected == project.query("select id, city, valid_from, valid_to from shown order by all")
+
+
+@pytest.mark.skipif(
+    find_spec("dbt_auto_cdc.scd.bitemporal") is None, reason="there are no bitemporal targets yet"
+)
+def test_bitemporal_targets_are_read(project: Project) -> None:
+    """As believed now or then, in one build with the target; every belief of it passes the tests."""
+    project.execute(
+        "create schema raw; create table raw.feed (id integer, city varchar, op varchar, day integer, known integer);"
+        "insert into raw.feed values (1, 'Oslo', 'U', 10, 100), (1, 'Bergen', 'U', 20, 200), (2, 'Rome', 'U', 10, 100)"
+    )
+    project.write(
+        "models/beliefs.sql",
+        "{{ config(materialized='auto_cdc', keys=['id'], sequence_by='day', system_sequence_by='known',"
+        " apply_as_deletes=\"op = 'D'\", column_list=['id', 'city'], stored_as_scd_type='bitemporal') }}"
+        " select * from raw.feed",
+    )
+    for name, call in {
+        "now": "current(ref('beliefs'))",
+        "then": "as_of(ref('beliefs'), 22)",
+        "once": "as_of(ref('beliefs'), 22, 250)",
+        "shown": "with_bounds(ref('beliefs'))",
+    }.items():
+        project.write(f"models/{name}.sql", "select * from {{ auto_cdc." + call + " }}")
+    project.write(
+        "models/_models.yml",
+        """
+        models:
+          - name: beliefs
+            data_tests:
+              - auto_cdc.no_overlapping_rectangles: {arguments: {keys: id}}
+              - auto_cdc.no_overlapping_versions: {arguments: {keys: id}}
+              - auto_cdc.one_open_version: {arguments: {keys: id}}
+        """,
+    )
+    project.succeed("build")
+    project.execute(
+        "insert into raw.feed values"
+        " (1, 'Paris', 'U', 21, 300), (2, null, 'D', 30, 300), (1, 'Bergen', 'U', 25, 400)"
+    )
+    project.succeed("build")
+    rows = "select id, city, __START_AT from {} order by 1, 3"
+    assert [(1, "Bergen", 25)] == project.query(rows.format("now"))
+    assert [(1, "Paris", 21), (2, "Rome", 10)] == project.query(rows.format('"then"'))
+    assert [(1, "Bergen", 20), (2, "Rome", 10)] == project.query(rows.format("once"))
+    assert ["id", "city", "valid_from", "valid_to", "system_from", "system_to"] == project.columns("shown")
 
 
 @pytest.mark.parametrize("command", [("compile",), ("docs", "generate"), ("ls",), ("parse",)], ids=" ".join)

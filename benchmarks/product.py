@@ -37,8 +37,11 @@ class Planned:
     cpu_seconds: float
 
 
-def options(scd_type: int, *, partial: bool = False) -> dict[str, object]:
-    """The model's configuration, the same for a direct run and for dbt; partial updates bring the same events."""
+def options(scd_type: int | str, *, partial: bool = False) -> dict[str, object]:
+    """The model's configuration, the same for a direct run and for dbt; partial updates bring the same events.
+
+    A bitemporal target takes the sequence for its system time as well: events that come in order on both axes.
+    """
     return {
         "keys": ["id"],
         "sequence_by": "seq",
@@ -46,10 +49,11 @@ def options(scd_type: int, *, partial: bool = False) -> dict[str, object]:
         "except_column_list": ["op", "seq"],
         "stored_as_scd_type": scd_type,
         **({"ignore_null_updates": True} if partial else {}),
+        "system_sequence_by": "seq" if scd_type == "bitemporal" else None,
     }
 
 
-def prepare(con: duckdb.DuckDBPyConnection, *, scd_type: int, partial: bool = False) -> Planned:
+def prepare(con: duckdb.DuckDBPyConnection, *, scd_type: int | str, partial: bool = False) -> Planned:
     """Observe, and plan one apply of `MODEL_SQL` into `main.target`."""
     target = Direct(con)
     started = time.process_time()
@@ -65,5 +69,5 @@ def apply(planned: Planned) -> int:
 
 def dbt_model(scd_type: int) -> str:
     """The model file that does the same through dbt, over the tables that `apply` made."""
-    config = ", ".join(f"{name}={value!r}" for name, value in options(scd_type).items())
+    config = ", ".join(f"{name}={value!r}" for name, value in options(scd_type).items() if value is not None)
     return "{{ config(materialized='auto_cdc', alias='target', " + config + ") }}\n" + MODEL_SQL + "\n"

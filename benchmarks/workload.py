@@ -202,10 +202,10 @@ def feed(events: int, *, rates: Rates, seed: int) -> Events:
     return concat(planned, planned.take(again)).take(np.argsort(arrival, kind="stable"))
 
 
-def write_batches(out: Path, *, rows: int, keys: int, batches: int) -> None:
+def write_batches(out: Path, *, rows: int, keys: int, batches: int, rates: Rates = Rates()) -> None:
     """base.parquet (id, seq, values) and batch_1.parquet .. (id, op, seq, values), in order of delivery."""
     out.mkdir(parents=True, exist_ok=True)
-    table = Table(rows, rates=Rates(), seed=7)
+    table = Table(rows, rates=rates, seed=7)
     _write(table.base(), out / "base.parquet", with_op=False)
     counts = []
     for number in range(1, batches + 1):

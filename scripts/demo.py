@@ -43,6 +43,13 @@ ENDINGS = {
         "sparse_history": "late values flow on",
         "documents": "a marker stands for what was not sent",
     },
+    "What was believed when, on 18 July 2025: auto_cdc, bitemporal": {
+        "company_a_after_1": "XFv1 holds, it is said at 10:05",
+        "company_a_after_2": "XFv2 holds, it is said at 12:20",
+        "company_a_after_3": "XFv3 came between, it is said at 12:25, late",
+        "company_a_after_4": "it ended, it is said at 12:30",
+        "two_axes": "a fact of 10 known at 100, one of 20 at 200",
+    },
     "Whole dumps instead of changes: auto_cdc_snapshot": {
         "users_periodic_scd1": "the latest of dumps 0, 1",
         "users_periodic_scd2": "the history of both",
@@ -187,6 +194,13 @@ def aligned(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
         yield "  ".join(v.rjust(w) if name in NUMBERS else v.ljust(w) for name, v, w in cells)
 
 
+def without_day(rows: Sequence[Row]) -> list[Row]:
+    """Return rows with the times alone, where all of them are of one day, which the title tells."""
+    is_time = re.compile(r"\d{4}-\d\d-\d\d (?=\d\d:)")
+    days = {found[0] for row in rows for value in row if (found := is_time.match(value))}
+    return [tuple(is_time.sub("", value) if len(days) == 1 else value for value in row) for row in rows]
+
+
 @dataclass(frozen=True)
 class Run:
     """What dbt said of the models in one run."""
@@ -262,7 +276,7 @@ class Report:
             self.screen.line(title)
             blocks = []
             for name, what in tables.items():
-                header, *lines = aligned(found[name].columns, found[name].rows)
+                header, *lines = aligned(found[name].columns, without_day(found[name].rows))
                 block = [self.screen.styled(name, "bold") + self.screen.styled(f"  {what}", "dim")]
                 block += [self.screen.styled(f"  {header}", "dim"), *(f"  {line}" for line in lines)]
                 for number, run in enumerate(runs, start=1):

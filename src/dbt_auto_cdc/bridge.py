@@ -31,7 +31,7 @@ from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.rectangles import overlapping_rectangles
 from dbt_auto_cdc.relations import companion_identifier, relations_of
-from dbt_auto_cdc.spec import DBT_OPTIONS, SCD2, SPECS, AutoCdcSnapshot, Spec, options_of, parse
+from dbt_auto_cdc.spec import DBT_OPTIONS, SPECS, AutoCdcSnapshot, Spec, options_of, parse
 from dbt_auto_cdc.sql import indented, without_semicolon
 from dbt_auto_cdc.state import Relations
 
@@ -264,10 +264,11 @@ def has_bounds(*, config: Mapping[str, Any], adapter_type: str, target: str, ask
     """Tell whether a target that is there has the bounds it needs; without them the next run builds it anew."""
     scd_type = config.get("stored_as_scd_type") or (config.get("meta") or {}).get("stored_as_scd_type")
     engine = engine_for(adapter_type)
-    if str(scd_type) != SCD2 or engine is None:
+    bounds = {name.lower() for name in names.BOUNDS.get(str(scd_type).lower(), ())}
+    if not bounds or engine is None:
         return True
     columns = {column.name.lower() for column in describe(engine, ask, f"select * from {target}")}
-    return {names.START_AT.lower(), names.END_AT.lower()} <= columns
+    return bounds <= columns
 
 
 def refuse_swap(*, model: Model, plan: Plan) -> None:

@@ -5,7 +5,7 @@ Not here: the options of flows (`flows`), how they are observed (`observe`), and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from dbt_auto_cdc import names
@@ -21,7 +21,7 @@ from dbt_auto_cdc.state import Column, State
 
 @dataclass(frozen=True)
 class Seen:
-    """A flow that a run reads, as observed: its columns, and the type of what orders its rows.
+    """A flow that a run reads, as observed: its columns, and the types of what orders its rows.
 
     `spec` has its options as those of events; `refused` is what the engine says against their SQL.
     """
@@ -30,6 +30,7 @@ class Seen:
     spec: AutoCdc
     feed: tuple[Column, ...]
     sequence_type: str
+    system_type: str
     refused: tuple[str, ...]
 
 
@@ -88,6 +89,7 @@ class _Gatherer:
                 model_sql=one.flow.sql,
                 feed=one.feed,
                 sequence_type=one.sequence_type,
+                system_type=one.system_type,
                 refused=one.refused,
                 control=None if one.flow.is_snapshot else state.control,
             )
@@ -109,15 +111,20 @@ class _Gatherer:
     # what flows must have in common
 
     def _check_order(self) -> None:
-        types = {one.sequence_type for one in self.seen if one.sequence_type}
-        if len(types) > 1:
-            shown = "; ".join(
-                f"{one.flow.name}: {one.spec.ORDER} {', '.join(one.spec.sequence_by)} has type {one.sequence_type}"
-                for one in self.seen
-            )
-            self.problems.append(
-                f"its flows have no common order ({shown}); cast what orders them to one type"
-            )
+        of_events = [(one, one.spec.ORDER, one.spec.sequence_by, one.sequence_type) for one in self.seen]
+        of_beliefs = [
+            (one, "system_sequence_by", one.spec.system_sequence_by or (), one.system_type)
+            for one in self.seen
+        ]
+        for orders in (of_events, of_beliefs):
+            if len({type_name for *_, type_name in orders if type_name}) > 1:
+                shown = "; ".join(
+                    f"{one.flow.name}: {option} {', '.join(written)} has type {type_name}"
+                    for one, option, written, type_name in orders
+                )
+                self.problems.append(
+                    f"its flows have no common order ({shown}); cast what orders them to one type"
+                )
 
     def _check_columns(self) -> None:
         written = {flow: _written(layout) for flow, layout in self.layouts.items()}
@@ -152,7 +159,8 @@ class _Gatherer:
 
     def _of_target(self) -> tuple[Column, ...]:
         """Return the target's own columns: no flow is left to bring any."""
-        bounds = (names.START_AT.lower(), names.END_AT.lower()) if self.together.flows[0].spec.scd2 else ()
+        scd_type = self.together.flows[0].spec.stored_as_scd_type
+        bounds = {bound.lower() for bound in names.BOUNDS.get(scd_type, ())}
         stored = self.together.state.target or ()
         return tuple(column for column in stored if column.name.lower() not in bounds)
 
@@ -164,7 +172,9 @@ class _Gatherer:
         of_changes = [flow.spec for flow in flows if isinstance(flow.spec, AutoCdc)]
         base, dump = of_changes[0], next((one for one in self.seen if one.flow.is_snapshot), None)
         truncates = len(of_changes) < len(flows) or any(spec.apply_as_truncates for spec in of_changes)
-        orders = tuple(dict.fromkeys(", ".join(spec.sequence_by) for spec in of_changes))
+        orders = _as_written([spec.sequence_by for spec in of_changes])
+        system_orders = _as_written([spec.system_sequence_by or () for spec in of_changes])
+        marks = (names.SEQUENCE, *((names.SYSTEM_SEQUENCE,) if base.bitemporal else ()), names.KIND)
         inherited = {item.name: getattr(base, item.name) for item in fields(AutoCdc)}
         own = {
             "sequence_by": (names.SEQUENCE,),
@@ -173,11 +183,13 @@ class _Gatherer:
             else None,
             "apply_as_truncates": f"{names.KIND} = 'truncate'" if truncates else None,
             "column_list": None,
-            "except_column_list": (names.SEQUENCE, names.KIND),
+            "except_column_list": marks,
+            "system_sequence_by": (names.SYSTEM_SEQUENCE,) if base.bitemporal else None,
         }
         return FlowEvents(
             **{**inherited, **own},
-            orders=base.sequence_by if len(orders) == 1 else (" or ".join(orders),),
+            orders=orders,
+            system_orders=system_orders,
             read_once=tuple(flow.name for flow in reads if flow.once),
             told=tuple(told(flow, reads, self.together.done) for flow in flows),
             snapshot=_dump_options(dump) if dump else None,
@@ -187,9 +199,13 @@ class _Gatherer:
     def with_feed(self) -> State:
         """Return the state with the common feed of the changes."""
         state = self.together.state
-        recorded = state.control.sequence_type if state.control is not None else ""
-        sequence_type = next((one.sequence_type for one in self.seen), recorded)
-        feed = (*self.columns, Column(names.SEQUENCE, sequence_type), Column(names.KIND, "varchar"))
+        recorded = state.control
+        sequence_type = next(
+            (one.sequence_type for one in self.seen), recorded.sequence_type if recorded else ""
+        )
+        system_type = next((one.system_type for one in self.seen), recorded.system_type if recorded else "")
+        system = (Column(names.SYSTEM_SEQUENCE, system_type),) if system_type else ()
+        feed = (*self.columns, Column(names.SEQUENCE, sequence_type), *system, Column(names.KIND, "varchar"))
         selects = [
             self._select(
                 one, self._order(one) | {names.KIND: kind_expression(one.spec, one.feed, self.engine)}
@@ -203,12 +219,17 @@ class _Gatherer:
             model_sql="\nunion all\n".join(selects) or f"select\n    {comma(nulls)}\nwhere false",
             feed=feed,
             sequence_type=sequence_type,
+            system_type=system_type,
             warned=(*self.warnings, *self._left_out()),
         )
 
     def _order(self, one: Seen) -> dict[str, str]:
         layout = self.layouts[one.flow.name]
-        return {names.SEQUENCE: sequence_expression(one.spec, layout.sequence, self.engine)}
+        orders = {names.SEQUENCE: sequence_expression(one.spec.sequence_by, layout.sequence, self.engine)}
+        if one.spec.system_sequence_by:
+            system = sequence_expression(one.spec.system_sequence_by, layout.system, self.engine)
+            orders[names.SYSTEM_SEQUENCE] = system
+        return orders
 
     def _select(self, one: Seen, marks: Mapping[str, str]) -> str:
         """Return the SELECT of a flow's rows as those of the common feed."""
@@ -233,6 +254,12 @@ class _Gatherer:
         return [
             f"{self.together.partial} reads a part of the source only, so flow {listed(waiting)} was left out"
         ]
+
+
+def _as_written(sequences: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return what orders the rows of several flows, for messages: one by one where all have the same."""
+    different = tuple(dict.fromkeys(", ".join(written) for written in sequences))
+    return sequences[0] if len(different) == 1 else (" or ".join(different),)
 
 
 def _written(layout: Layout) -> dict[str, str]:

@@ -14,9 +14,15 @@ START_AT = "__START_AT"
 END_AT = "__END_AT"
 SYSTEM_START_AT = "__SYSTEM_START_AT"
 SYSTEM_END_AT = "__SYSTEM_END_AT"
+# Those that a target has, by its SCD type.
+BOUNDS = {
+    "2": (START_AT, END_AT),
+    "bitemporal": (START_AT, END_AT, SYSTEM_START_AT, SYSTEM_END_AT),
+}
 
 # Columns of the stage and of the companion.
 SEQUENCE = PREFIX + "sequence"
+SYSTEM_SEQUENCE = PREFIX + "system_sequence"
 KIND = PREFIX + "kind"
 RUN_START = PREFIX + "run_start"
 CONTROL = PREFIX + "control"
@@ -64,6 +70,9 @@ WAS = PREFIX + "was_"
 CHANGED = PREFIX + "changed"
 INHERITS = PREFIX + "inherits"
 UNKNOWN = PREFIX + "unknown"
+OWNER = PREFIX + "owner"
+LINE_NUMBER = PREFIX + "line"
+IS_BASE = PREFIX + "is_base"
 
 # Where a model's flows are noted while dbt renders it, and the option that carries them to the parse hook.
 FLOWS = "auto_cdc_flows"
@@ -85,6 +94,15 @@ GIVEN = COMPANION + "_given"
 REBUILT = COMPANION + "_rebuilt"
 NEXT_VERSION = COMPANION + "_next_version"
 LAST_VERSION = COMPANION + "_last_version"
+TOUCHED = COMPANION + "_touched"
+PARTS = COMPANION + "_parts"
+PLACED = COMPANION + "_placed"
+TURNS = COMPANION + "_turns"
+EVENT_BLOCKS = COMPANION + "_event_blocks"
+ARRIVALS = COMPANION + "_arrivals"
+SIGHTS = COMPANION + "_sights"
+WALL_BLOCKS = COMPANION + "_wall_blocks"
+WALL_NEIGHBOURS = COMPANION + "_wall_neighbours"
 
 
 def with_suffix(identifier: str, suffix: str, limit: int) -> str:

@@ -17,7 +17,7 @@ from dbt_auto_cdc.flows import Flow, read_by
 from dbt_auto_cdc.gather import Seen, Together, gather
 from dbt_auto_cdc.resolve import as_events, quoted_text, sequence_columns
 from dbt_auto_cdc.scd.changes import condition_expression, sequence_expression
-from dbt_auto_cdc.spec import CONDITIONS, AutoCdc, Spec, unknown_name, unquoted
+from dbt_auto_cdc.spec import CONDITIONS, SEQUENCES, AutoCdc, Spec, unknown_name, unquoted
 from dbt_auto_cdc.sql import comma, indented
 from dbt_auto_cdc.state import Column, Control, Index, Relations, State
 
@@ -51,9 +51,14 @@ def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tu
     if not model.flows:
         feed = describe(model.engine, ask, model.sql)
         spec = as_events(model.spec, feed)
-        sequence_type, refused = _Options(spec, model.sql, feed, model.engine, ask).checked()
+        types, refused = _Options(spec, model.sql, feed, model.engine, ask).checked()
         return model.spec, replace(
-            state, model_sql=model.sql, feed=feed, sequence_type=sequence_type, refused=refused
+            state,
+            model_sql=model.sql,
+            feed=feed,
+            sequence_type=types["sequence_by"],
+            system_type=types["system_sequence_by"],
+            refused=refused,
         )
     goes_on = existing.target and not existing.rebuilt
     done = state.control.once if state.control is not None and goes_on else ()
@@ -91,8 +96,8 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
 def _seen(flow: Flow, model: Model, ask: Ask) -> Seen:
     feed = describe(model.engine, ask, flow.sql)
     spec = as_events(flow.spec, feed)
-    sequence_type, refused = _Options(spec, flow.sql, feed, model.engine, ask).checked()
-    return Seen(flow, spec, feed, sequence_type, refused)
+    types, refused = _Options(spec, flow.sql, feed, model.engine, ask).checked()
+    return Seen(flow, spec, feed, types["sequence_by"], types["system_sequence_by"], refused)
 
 
 def describe(engine: Engine, ask: Ask, query: str) -> tuple[Column, ...]:
@@ -139,8 +144,8 @@ class _Options:
     engine: Engine
     ask: Ask
 
-    def checked(self) -> tuple[str, tuple[str, ...]]:
-        """Return the sequence's type, empty where there is none, and what is wrong with the options."""
+    def checked(self) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Return the types of the sequences, as far as they have one, and what is wrong with the options."""
         expressions = self._expressions()
         types, problems = self._types(expressions)
         for option in CONDITIONS:
@@ -150,14 +155,21 @@ class _Options:
                     f"{option} has type {types[option]} and is no condition; compare it with a value, as in"
                     f" {getattr(self.spec, option)} = {value}"
                 )
-        return types.get(self.spec.ORDER, ""), tuple(problems)
+        orders = {option: types.get(self._shown(option), "") for option in SEQUENCES}
+        return orders, tuple(problems)
+
+    def _shown(self, option: str) -> str:
+        """Return an option's name as the user knows it: of a snapshot the sequence is the version."""
+        return self.spec.ORDER if option == "sequence_by" else option
 
     def _expressions(self) -> dict[str, str]:
         spec, expressions = self.spec, {}
-        parts = sequence_columns(spec, self.feed)
         # `resolve` reports unknown parts of a list, and what stands in double quotes.
-        if len(spec.sequence_by) in {1, len(parts)}:
-            expressions[spec.ORDER] = sequence_expression(spec, parts, self.engine)
+        for option in SEQUENCES:
+            written = getattr(spec, option) or ()
+            parts = sequence_columns(written, self.feed)
+            if written and len(written) in {1, len(parts)}:
+                expressions[self._shown(option)] = sequence_expression(written, parts, self.engine)
         for option in CONDITIONS:
             condition = getattr(spec, option, None)
             if condition is not None and not quoted_text(condition, self.feed):

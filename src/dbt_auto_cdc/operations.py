@@ -64,10 +64,10 @@ def _holds_expression(model: Model, state: State, ask: Ask) -> bool:
         model.flows
         or not isinstance(spec, AutoCdc)
         or len(spec.sequence_by) > 1
-        or sequence_columns(spec, state.feed)
+        or sequence_columns(spec.sequence_by, state.feed)
     ):
         return False
-    expression = sequence_expression(spec, (), model.engine)
+    expression = sequence_expression(spec.sequence_by, (), model.engine)
     query = f"select {expression} as {names.SEQUENCE} from {model.relations.target} as src"
     try:
         columns = describe(model.engine, ask, query)

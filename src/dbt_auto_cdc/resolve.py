@@ -15,7 +15,6 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.spec import (
     CONDITIONS,
-    SCD2,
     AutoCdc,
     KeyedRows,
     ReplaceUsing,
@@ -28,8 +27,6 @@ from dbt_auto_cdc.spec import (
 )
 from dbt_auto_cdc.sql import code_of
 from dbt_auto_cdc.state import Column, State
-
-_BOUNDS = (names.START_AT, names.END_AT)
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,8 @@ class Layout:
 
     `output` in the target's order for existing columns, new ones last; `tracked` and `untracked` split the
     non-key output. `added`, `dropped` and `widened` are the changes the target needs first. `sequence` holds the
-    feed's columns of a composite or plain sequence, or is empty for an expression. `parts` are the output once more, a
+    feed's columns of a composite or plain sequence, or is empty for an expression; `system` those of the system
+    sequence. `parts` are the output once more, a
     struct whose leaves are written one by one as its leaves; `list_column` is the feed's column that tells which
     columns an event writes.
     """
@@ -82,6 +80,8 @@ class Layout:
     sequence_type: str
     parts: tuple[Part, ...] = ()
     list_column: str | None = None
+    system: tuple[str, ...] = ()
+    system_type: str = ""
     added: tuple[Column, ...] = ()
     dropped: tuple[Column, ...] = ()
     widened: tuple[Column, ...] = ()
@@ -169,10 +169,10 @@ _WORD = re.compile(
 )
 
 
-def sequence_columns(spec: AutoCdc, feed: tuple[Column, ...]) -> tuple[str, ...]:
-    """Return the feed's columns that make up the sequence; empty when it is one SQL expression."""
+def sequence_columns(written: tuple[str, ...], feed: tuple[Column, ...]) -> tuple[str, ...]:
+    """Return the feed's columns that make up a sequence as written; empty when it is one SQL expression."""
     columns = Columns(feed)
-    found = [columns.find(part) for part in spec.sequence_by]
+    found = [columns.find(part) for part in written]
     if len(found) == 1 and found[0] is None:
         return ()
     return tuple(column.name for column in found if column)
@@ -208,7 +208,7 @@ class _Resolver:
     def __init__(self, spec: AutoCdc, state: State, engine: Engine) -> None:
         self.spec, self.state, self.engine = spec, state, engine
         self.feed = Columns(state.feed)
-        bounds = {name.lower() for name in _BOUNDS} if self._has_bounds else set()
+        bounds = self._bounds
         self.target = Columns(
             tuple(column for column in state.target or () if column.name.lower() not in bounds)
         )
@@ -216,10 +216,11 @@ class _Resolver:
         self.warnings: list[str] = list(state.warned)
 
     @property
-    def _has_bounds(self) -> bool:
-        """Whether the bounds in the target are ours: an SCD type 1 target may carry those of its source."""
+    def _bounds(self) -> set[str]:
+        """The bounds in the target that are ours: an SCD type 1 target may carry those of its source."""
         control = self.state.control
-        return self.spec.scd2 if control is None else control.scd_type == SCD2
+        scd_type = self.spec.stored_as_scd_type if control is None else control.scd_type
+        return {name.lower() for name in names.BOUNDS.get(scd_type, ())}
 
     def layout(self) -> Layout:
         selected = self._selected()
@@ -227,8 +228,10 @@ class _Resolver:
         output = evolution.output
         keys = self._keys(output)
         tracked = self._tracked(output, keys)
-        sequence = self._sequence()
-        self._check_sequence_tracked(sequence, tracked)
+        spec, state = self.spec, self.state
+        sequence = self._sequence(spec.ORDER, spec.sequence_by, state.sequence_type)
+        system = self._sequence("system_sequence_by", spec.system_sequence_by or (), state.system_type)
+        self._check_sequence_tracked((*sequence, *system), tracked)
         self._check_retention()
         self._check_names(output)
         self._check_conditions()
@@ -240,11 +243,13 @@ class _Resolver:
             keys=keys,
             output=output,
             tracked=tracked,
-            untracked=untracked if self.spec.scd2 else (),
+            untracked=untracked if spec.keeps_history else (),
             sequence=sequence,
-            sequence_type=self.state.sequence_type,
             parts=tuple(self._parts(output, keys, list_column)),
             list_column=list_column,
+            sequence_type=state.sequence_type,
+            system=system,
+            system_type=state.system_type,
             added=evolution.added,
             dropped=evolution.dropped,
             widened=evolution.widened,
@@ -386,7 +391,7 @@ class _Resolver:
         if written is None:
             option, written = "track_history_except_column_list", spec.track_history_except_column_list
         if written is None:
-            return tuple(candidates) if spec.scd2 else ()
+            return tuple(candidates) if spec.keeps_history else ()
         columns = Columns(tuple(Column(c.name, c.type) for c in candidates))
         found = {column.name for name in written if (column := columns.find(name))}
         for name in written:
@@ -482,28 +487,27 @@ class _Resolver:
         if not fields_of_type:
             yield (), type_name
 
-    # the sequence
+    # the sequences
 
-    def _sequence(self) -> tuple[str, ...]:
-        spec, engine = self.spec, self.engine
-        if len(spec.sequence_by) > 1:
-            self._named("sequence_by", spec.sequence_by, self.feed)
+    def _sequence(self, option: str, written: tuple[str, ...], sequence_type: str) -> tuple[str, ...]:
+        engine = self.engine
+        if len(written) > 1:
+            self._named(option, written, self.feed)
             if not engine.comparable_structs:
                 self.problems.append(
-                    f"sequence_by is a list, and {engine.name} has no comparable struct; write one expression instead"
+                    f"{option} is a list, and {engine.name} has no comparable struct; write one expression instead"
                 )
-        sequence_type = self.state.sequence_type
         if sequence_type and not engine.is_orderable(sequence_type):
             self.problems.append(
-                f"{self.spec.ORDER} has type {sequence_type}, which has no order; use a number, a date, a timestamp or"
+                f"{option} has type {sequence_type}, which has no order; use a number, a date, a timestamp or"
                 f" text, or a list of such columns"
             )
-        return sequence_columns(spec, self.state.feed)
+        return sequence_columns(written, self.state.feed)
 
     def _check_sequence_tracked(self, sequence: tuple[str, ...], tracked: tuple[Output, ...]) -> None:
         sources = {column.source: column.name for column in tracked}
         seen = [sources[part] for part in sequence if part in sources]
-        if self.spec.scd2 and seen:
+        if self.spec.keeps_history and seen:
             self.warnings.append(
                 f"sequence column {listed(seen)} is tracked, so every event opens a version; name it in"
                 f" except_column_list or track_history_except_column_list unless that is meant"
@@ -524,7 +528,7 @@ class _Resolver:
     # names and conditions
 
     def _check_names(self, output: tuple[Output, ...]) -> None:
-        reserved = {bound.lower() for bound in _BOUNDS} if self.spec.scd2 else set()
+        reserved = {bound.lower() for bound in names.BOUNDS.get(self.spec.stored_as_scd_type, ())}
         reserved.add(self.engine.locator.lower())
         taken = [c.name for c in output if c.name.lower() in reserved or names.is_reserved(c.name)]
         if taken:
@@ -565,6 +569,8 @@ class _Resolver:
                 facts["the type of the keys"] = (listed(recorded.key_types), types)
         if self.state.sequence_type:
             facts[f"the type of {spec.ORDER}"] = (recorded.sequence_type, self.state.sequence_type)
+        if self.state.system_type and recorded.system_type:
+            facts["the type of system_sequence_by"] = (recorded.system_type, self.state.system_type)
         if recorded.scd_type == spec.stored_as_scd_type:
             facts["tracking"] = (_tracking(recorded.track_history), _tracking(spec.track_history))
         self.problems += [

@@ -17,7 +17,8 @@ from dbt_auto_cdc.errors import did_you_mean, nearest
 
 SCD1 = "1"
 SCD2 = "2"
-SCD_TYPES = (SCD1, SCD2)
+BITEMPORAL = "bitemporal"
+SCD_TYPES = (SCD1, SCD2, BITEMPORAL)
 TIE_POLICIES = ("fail", "warn", "allow")
 SCHEMA_CHANGES = ("append_new_columns", "fail", "ignore", "sync_all_columns")
 
@@ -98,9 +99,20 @@ def _column(value: object) -> str:
 
 
 def _scd_type(value: object) -> str:
-    if isinstance(value, bool) or str(value).lower() not in SCD_TYPES:
+    if isinstance(value, str) and value.lower() == BITEMPORAL:
+        raise Problem(
+            f"is {value!r}, which needs events with a system time, and snapshots have none; write 1 or 2, or use"
+            f" materialized auto_cdc"
+        )
+    if isinstance(value, bool) or str(value) not in {SCD1, SCD2}:
         raise Problem(f"is {value!r}; write 1 or 2")
     return str(value)
+
+
+def _scd_type_of_events(value: object) -> str:
+    if isinstance(value, bool) or str(value).lower() not in SCD_TYPES:
+        raise Problem(f"is {value!r}; write 1, 2 or bitemporal")
+    return str(value).lower()
 
 
 def _one_of(*allowed: str) -> Callable[[object], str]:
@@ -161,6 +173,12 @@ class _Events:
         "column, SQL expression, or list of columns",
         "The logical order of a key's events. A list compares column by column and is stored as a struct.",
     )
+    system_sequence_by: tuple[str, ...] | None = option(
+        _sequence,
+        "column, SQL expression, or list of columns",
+        "When an event became known (bitemporal only): the order in which what is believed of a key changed.",
+        default=None,
+    )
     apply_as_deletes: str | None = option(
         _text, "SQL condition", "Events for which it is true delete their key.", default=None
     )
@@ -196,20 +214,30 @@ class _Columns(_Selected):
     track_history_column_list: tuple[str, ...] | None = option(
         _names("to track no column, name them all in track_history_except_column_list"),
         "list of columns",
-        "A new version opens only when one of these changes (SCD type 2); the default is all.",
+        "A new version opens only when one of these changes (SCD type 2, bitemporal); the default is all.",
         default=None,
     )
     track_history_except_column_list: tuple[str, ...] | None = option(
         _names("leave it out to track every column"),
         "list of columns",
-        "Changes of these alone open no new version (SCD type 2).",
+        "Changes of these alone open no new version (SCD type 2, bitemporal).",
         default=None,
     )
 
     @property
     def scd2(self) -> bool:
-        """Whether history is kept."""
+        """Whether history is kept, on one axis."""
         return self.stored_as_scd_type == SCD2
+
+    @property
+    def bitemporal(self) -> bool:
+        """Whether history is kept on two axes: what held when, and what was believed when."""
+        return self.stored_as_scd_type == BITEMPORAL
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether history is kept, on one axis or two."""
+        return self.scd2 or self.bitemporal
 
     @property
     def track_history(self) -> tuple[str, ...]:
@@ -349,10 +377,22 @@ class AutoCdc(_Table, _Memory, _Partial, _Columns, _Events, _Keyed):
         "sequence_by": "name the column that orders the events",
     }
 
+    stored_as_scd_type: str = option(
+        _scd_type_of_events,
+        "`1`, `2` or `bitemporal`",
+        "`1` keeps the latest row of a key, `2` its history, `bitemporal` also what was believed of it when.",
+        default=SCD1,
+    )
+
     @property
     def written_order(self) -> tuple[str, ...]:
         """What orders the events, as the user wrote it: for messages."""
         return self.sequence_by
+
+    @property
+    def written_system_order(self) -> tuple[str, ...]:
+        """What orders what is believed, as the user wrote it: for messages."""
+        return self.system_sequence_by or ()
 
     @property
     def read_now(self) -> tuple[str, ...]:
@@ -388,12 +428,13 @@ class SnapshotFlow(_Once, _Guards, _Selected, _Versions, _Keyed):
 class FlowEvents(AutoCdc):
     """What a model of several flows is to the planner: one feed of events that are evaluated flow by flow.
 
-    `orders` are the flows' sequences as written, `read_once` the flows that are to be recorded as read, `told` says
-    of each flow what this run does with it. `snapshot` has the options of a flow of whole dumps, `snapshot_sql` its
-    rows.
+    `orders` and `system_orders` are the flows' sequences as written, `read_once` the flows that are to be recorded as
+    read, `told` says of each flow what this run does with it. `snapshot` has the options of a flow of whole dumps,
+    `snapshot_sql` its rows.
     """
 
     orders: tuple[str, ...]
+    system_orders: tuple[str, ...] = ()
     read_once: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
     snapshot: AutoCdcSnapshot | None = None
@@ -403,6 +444,11 @@ class FlowEvents(AutoCdc):
     def written_order(self) -> tuple[str, ...]:
         """What orders the events, as the user wrote it: for messages."""
         return self.orders
+
+    @property
+    def written_system_order(self) -> tuple[str, ...]:
+        """What orders what is believed, as the user wrote it: for messages."""
+        return self.system_orders
 
     @property
     def read_now(self) -> tuple[str, ...]:
@@ -509,6 +555,9 @@ def options_of(materialized: str) -> dict[str, Any]:
 
 OPTIONS = options_of("auto_cdc")
 
+# Options that order events.
+SEQUENCES = ("sequence_by", "system_sequence_by")
+
 # Options that hold a SQL condition.
 CONDITIONS = ("apply_as_deletes", "apply_as_truncates", "replace_where")
 
@@ -529,10 +578,6 @@ _OTHER_WORDS = {
 }
 # What Lakeflow has beside, and other tools' options without a counterpart.
 _NOT_HERE = {
-    **dict.fromkeys(
-        ("system_sequence_by",),
-        "is an option of Lakeflow that is not built yet; leave it out",
-    ),
     "flows": "is no option; write each flow as a block: {% call auto_cdc.flow('name') %} select ... {% endcall %}",
     "version_query": "is an option of auto_cdc_snapshot; for changes write sequence_by, for a flow of whole dumps"
     " snapshot_version",
@@ -697,15 +742,43 @@ def _conflicts(written: Mapping[str, object], values: Mapping[str, Any]) -> list
     if "stored_as_scd_type" in written and "stored_as_scd_type" not in values:
         return problems
     scd_type = values.get("stored_as_scd_type", SCD1)
-    if scd_type != SCD2:
+    if scd_type == SCD1:
         problems += [
             f"{name} needs history; set stored_as_scd_type to 2 or leave {name} out"
             for name in _EXCLUSIVE[1]
             if name in written
         ]
-    if scd_type == SCD2 and "apply_as_truncates" in written:
+    if scd_type != SCD1 and "apply_as_truncates" in written:
         problems.append(
             "apply_as_truncates works with SCD type 1 only; leave it out, or turn truncates into one delete per key"
+        )
+    return problems + _bitemporal_conflicts(scd_type, written)
+
+
+def _bitemporal_conflicts(scd_type: str, written: Mapping[str, object]) -> list[str]:
+    if scd_type != BITEMPORAL:
+        instead = "set stored_as_scd_type to bitemporal, or leave system_sequence_by out"
+        return (
+            [f"system_sequence_by needs two axes of time; {instead}"]
+            if "system_sequence_by" in written
+            else []
+        )
+    problems = [
+        f"{name} does not go with stored_as_scd_type bitemporal yet; leave it out, or set stored_as_scd_type to 1 or 2"
+        if name.startswith("ignore_null")
+        else f"{name} works with SCD types 1 and 2 only, as in Lakeflow; leave it out"
+        for name in _PARTIAL
+        if written.get(name, False) is not False
+    ]
+    if "system_sequence_by" not in written:
+        problems.append(
+            "stored_as_scd_type is bitemporal and system_sequence_by is missing; name the column that tells when an"
+            " event became known, or set stored_as_scd_type to 2"
+        )
+    if "tombstone_retention" in written:
+        problems.append(
+            "tombstone_retention works with SCD types 1 and 2 only, because a bitemporal target remembers every event;"
+            " leave it out"
         )
     return problems
 

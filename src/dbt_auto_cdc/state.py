@@ -44,6 +44,7 @@ class Control:
     truncates: bool = False
     once: tuple[str, ...] = ()
     materialized: str = "auto_cdc"
+    system_type: str = ""
     format: int = FORMAT_VERSION
 
     def to_json(self) -> str:
@@ -92,7 +93,7 @@ class State:
     told, and `refused` says why; `warned` is what does no harm but ought to be said; `indexes` are those in the way of
     changes to the target; `contract_sql` holds the columns and constraints of an enforced contract, else nothing;
     `partial` is the flag of dbt's under which the model reads a part of its source only; `waits` tells that a version
-    query found no snapshot that is to be applied.
+    query found no snapshot that is to be applied; `system_type` is the type of the system sequence, where there is one.
     """
 
     model_sql: str
@@ -109,3 +110,4 @@ class State:
     contract_sql: str = ""
     partial: str = ""
     waits: bool = False
+    system_type: str = ""

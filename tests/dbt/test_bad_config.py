@@ -62,7 +62,7 @@ def test_all_bad_models_in_one_message(shop: Project) -> None:
     two = lines.index("auto_cdc: model two (models/deep/two.sql): 3 problems")
     assert lines[two + 1].startswith("- unknown option colour; there are: keys, sequence_by, ")
     assert lines[two + 2].startswith("- column_list is an empty list; ")
-    assert "- stored_as_scd_type is 3; write 1 or 2" == lines[two + 3]
+    assert "- stored_as_scd_type is 3; write 1, 2 or bitemporal" == lines[two + 3]
     three = "auto_cdc: model three (models/three.sql): unknown option apply_as_delete; did you mean apply_as_deletes?"
     assert three in lines
     assert "good" not in said
@@ -143,7 +143,7 @@ def test_a_run_validates_again(shop: Project) -> None:
     said = failure(shop, "--no-write-json", "run")
     assert "auto_cdc: model bad: 2 problems" in said
     assert "  - unknown option apply_as_delete; did you mean apply_as_deletes?" in said
-    assert "  - stored_as_scd_type is 3; write 1 or 2" in said
+    assert "  - stored_as_scd_type is 3; write 1, 2 or bitemporal" in said
     assert 1 == said.count("auto_cdc: model bad")
     assert ["feed", "good", "good__auto_cdc"] == tables(shop)
 

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.dbt
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = {
-    case.id: case for case in load_cases("scd1", "scd2", "snapshot_scd1", "snapshot_scd2", "replace_using")
+    case.id: case
+    for case in load_cases("scd1", "scd2", "bitemporal", "snapshot_scd1", "snapshot_scd2", "replace_using")
 }
 # Models whose tables are documented ones, with their case. The others are examples of our own.
 DOCUMENTED = {
@@ -81,6 +82,19 @@ def test_expected_seeds_are_the_documented_tables(scenario: str) -> None:
     assert as_text(case.expected_final) == as_text([dict(row) for row in seed(f"{scenario}__expected")])
 
 
+@pytest.mark.parametrize("change", [1, 2, 3, 4])
+def test_company_a_is_the_documented_one(change: int) -> None:
+    """After each change the table is the documented one, and so is the change."""
+    run = CASES["s3_bitemporal_company_a"].runs[change - 1]
+    (wanted,) = run.acceptable
+    expected = [dict(row) for row in seed(f"company_a_after_{change}__expected")]
+    fed = [row for row in seed("company_changes") if row.pop("change") == str(change)]
+    for documented, ours in ((wanted, expected), (run.rows, fed)):
+        assert as_text([dict(row) for row in documented]) == as_text(
+            [{name: re.sub(r"(?<=\d) (?=\d)", "T", value) for name, value in row.items()} for row in ours]
+        )
+
+
 def test_feed_holds_the_documented_events() -> None:
     """The feed is the documented one, in another order and with the run in which each event arrives."""
     fed = [
@@ -137,7 +151,7 @@ def test_demo_prints_the_tables_and_is_content(copy: Path) -> None:
     """Without a terminal the demo prints no colour codes and no line that its reader has to scroll sideways."""
     done = run(copy, "scripts/demo.py")
     assert (0, "") == (done.returncode, done.stderr)
-    assert "21 tables as documented" in done.stdout
+    assert "26 tables as documented" in done.stdout
     assert "+ 125     Mercedes  Mexicali              5         6" in done.stdout
     assert "1 snapshot versions are not above the last one applied" in done.stdout
     assert "\x1b" not in done.stdout
@@ -150,7 +164,7 @@ def test_demo_shows_what_is_wrong_and_fails(copy: Path) -> None:
     expected.write_text(expected.read_text().replace("Mexicali,5,6", "Mexicali,5,7"))
     done = run(copy, "scripts/demo.py")
     assert done.returncode == 1
-    assert "1 of 21 tables not as documented" in done.stdout
+    assert "1 of 26 tables not as documented" in done.stdout
     assert "- 125     Mercedes  Mexicali           5         7  missing" in done.stdout
     assert "+ 125     Mercedes  Mexicali           5         6  not expected" in done.stdout
 

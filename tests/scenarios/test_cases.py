@@ -1,4 +1,4 @@
-"""The worked examples of SCD type 1 and 2, straight on DuckDB: run by run, and in any order and cut.
+"""The worked examples of SCD type 1 and 2 and bitemporal, straight on DuckDB: run by run, and in any order and cut.
 
 Not here: the examples themselves (`case_data` reads them), dbt.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dbt_auto_cdc.execute import Outcome
 
 
-CASES = load_cases("scd1", "scd2")
+CASES = load_cases("scd1", "scd2", "bitemporal")
 REARRANGED = [case for case in CASES if case.order_insensitive]
 REFUSED = [case for case in CASES if case.error is not None]
 
@@ -33,6 +33,7 @@ MESSAGES = {
     "conflicting_options": r"ignore_null_updates and ignore_null_updates_column_list are set together",
     "ignored_key": r"ignore_null_updates_column_list names k, which is a key; .*leave it out",
     "missing_sequence_by": r"sequence_by is missing",
+    "missing_system_sequence_by": r"bitemporal and system_sequence_by is missing; name the column",
     "key_drift": r"\bk was INTEGER and is now BIGINT.*--full-refresh",
     "scd_type_drift": r"stored_as_scd_type was 1 in the last run and is 2 now.*--full-refresh",
     "sequence_type_drift": r"type of sequence_by was BIGINT in the last run and is INTEGER now.*--full-refresh",
@@ -41,6 +42,7 @@ MESSAGES = {
 WRITTEN_OUT = {
     "IC19": "null_sequence",
     "IC24": "ties",
+    "IC59": "missing_system_sequence_by",
     "scd2-config-ignore-null-on-key": "ignored_key",
 }
 """The kind of refusal of cases that describe it in a sentence, or say it more broadly than the message."""

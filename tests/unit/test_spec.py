@@ -176,7 +176,6 @@ def test_a_misspelt_required_option_is_one_problem() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("system_sequence_by", "is an option of Lakeflow that is not built yet"),
         ("merge_exclude_columns", "has no counterpart"),
         ("merge_update_columns", "has no counterpart"),
     ],
@@ -311,11 +310,11 @@ def test_empty_lists(name: str, instead: str) -> None:
         ("apply_as_deletes", True, "is True; write a column name or a SQL expression as text"),
         ("apply_as_deletes", ["op"], "is ['op']; write a column name or a SQL expression as text"),
         ("apply_as_truncates", "", "is ''; write a column name or a SQL expression as text"),
-        ("stored_as_scd_type", 3, "is 3; write 1 or 2"),
-        ("stored_as_scd_type", "SCD2", "is 'SCD2'; write 1 or 2"),
-        ("stored_as_scd_type", True, "is True; write 1 or 2"),
-        ("stored_as_scd_type", 2.0, "is 2.0; write 1 or 2"),
-        ("stored_as_scd_type", [2], "is [2]; write 1 or 2"),
+        ("stored_as_scd_type", 3, "is 3; write 1, 2 or bitemporal"),
+        ("stored_as_scd_type", "SCD2", "is 'SCD2'; write 1, 2 or bitemporal"),
+        ("stored_as_scd_type", True, "is True; write 1, 2 or bitemporal"),
+        ("stored_as_scd_type", 2.0, "is 2.0; write 1, 2 or bitemporal"),
+        ("stored_as_scd_type", [2], "is [2]; write 1, 2 or bitemporal"),
         ("sequence_ties", "allwo", "is 'allwo'; write allow"),
         ("sequence_ties", True, "is True; write fail or warn or allow"),
         ("on_schema_change", "append", "is 'append'; write append_new_columns"),
@@ -375,7 +374,7 @@ def test_no_truncate_with_history() -> None:
 def test_a_wrong_scd_type_brings_no_further_problems() -> None:
     """Whether tracking is right cannot be told then."""
     config = {**GOOD, "stored_as_scd_type": 7, "track_history_column_list": ["a"], "apply_as_truncates": "x"}
-    assert ["stored_as_scd_type is 7; write 1 or 2"] == problems_of(config)
+    assert ["stored_as_scd_type is 7; write 1, 2 or bitemporal"] == problems_of(config)
 
 
 def test_all_problems_come_at_once() -> None:

@@ -16,9 +16,16 @@ from dbt_auto_cdc.plan import Plan, Rule, Step
 from dbt_auto_cdc.resolve import Columns, as_events, resolve
 from dbt_auto_cdc.scd import changes, scd1_partial, snapshot
 from dbt_auto_cdc.scd.job import Job, of
-from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, KeyedRows, RowsInRange, SnapshotEvents, Spec
+from dbt_auto_cdc.spec import (
+    BITEMPORAL,
+    AutoCdc,
+    AutoCdcSnapshot,
+    KeyedRows,
+    RowsInRange,
+    SnapshotEvents,
+    Spec,
+)
 from dbt_auto_cdc.sql import Query, comma
-from dbt_auto_cdc.state import Relations, State
 
 ROWS = "num_target_rows"
 SEQUENCES = "num_sequences"
@@ -30,7 +37,7 @@ def plan(table: Table, *, holds_expression: bool) -> Plan:
     `holds_expression` says that sequence_by is an expression which the table's own columns can answer.
     """
     model, engine = table.model, table.engine
-    refused = _refused(table.state, table.relations)
+    refused = _refused(table)
     if refused:
         raise AutoCdcError(model, [refused])
     spec = as_events(table.spec, table.state.feed)
@@ -58,7 +65,13 @@ def plan(table: Table, *, holds_expression: bool) -> Plan:
     )
 
 
-def _refused(state: State, relations: Relations) -> str:
+def _refused(table: Table) -> str:
+    state, relations = table.state, table.relations
+    if table.spec.stored_as_scd_type == BITEMPORAL:
+        return (
+            "a bitemporal target cannot be taken over, because its companion remembers every event and a table does not"
+            " tell them all; build it from the events with `dbt run --full-refresh`"
+        )
     if state.target is None:
         return f"{relations.target} does not exist, so there is nothing to take over; `dbt run` builds it"
     if state.companion is not None:
@@ -132,7 +145,8 @@ def _stored_sequence(job: Job, *, holds_expression: bool) -> str | None:
     if parts is None and not (holds_expression and not job.layout.sequence):
         return None
     stored = tuple(name for _, name in parts or ())
-    return f"cast({changes.sequence_expression(job.spec, stored, job.engine)} as {job.layout.sequence_type})"
+    sequence = changes.sequence_expression(job.spec.sequence_by, stored, job.engine)
+    return f"cast({sequence} as {job.layout.sequence_type})"
 
 
 def _check_rows(job: Job, sequence: str | None) -> Step:

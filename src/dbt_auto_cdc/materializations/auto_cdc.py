@@ -11,9 +11,9 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.materializations import evolution, tables
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.plan import Plan, Step
-from dbt_auto_cdc.scd import combined, scd1, scd1_partial, scd2, snapshot
+from dbt_auto_cdc.scd import bitemporal, combined, scd1, scd1_partial, scd2, snapshot
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.spec import FlowEvents
+from dbt_auto_cdc.spec import BITEMPORAL, SCD1, SCD2, FlowEvents
 from dbt_auto_cdc.sql import Query
 from dbt_auto_cdc.state import State
 
@@ -25,7 +25,8 @@ def plan(table: Table) -> Plan:
     if isinstance(job.spec, FlowEvents) and job.spec.snapshot:
         steps, working = _beside_dumps(job, job.spec, table.state)
     else:
-        steps, working = (_scd2 if job.spec.scd2 else _scd1)(job, table.state)
+        by_mode = {SCD1: _scd1, SCD2: _scd2, BITEMPORAL: _bitemporal}[job.spec.stored_as_scd_type]
+        steps, working = by_mode(job, table.state)
     return tables.finished(job, why or "apply the new events", (*steps, *_expire(job)), working)
 
 
@@ -60,6 +61,18 @@ def _scd2(job: Job, before: State) -> tuple[tuple[Step, ...], list[str]]:
         return (*evolution.prepare(job), *scd2.read(job), *applied, *tables.record(job)), working
     built = tables.build(job, before, scd2.versions(job), [scd2.remembered(job)])
     return (*scd2.read(job), *scd2.timeline(job), *built), working
+
+
+def _bitemporal(job: Job, before: State) -> tuple[tuple[Step, ...], list[str]]:
+    working = [names.STAGE, names.EVENTS, names.TOUCHED, names.STORED, names.PARTS, names.LINE]
+    working += [names.PLACED, names.EVENT_BLOCKS, names.ARRIVALS, names.TURNS, names.SIGHTS]
+    working += [names.WALL_BLOCKS, names.WALL_NEIGHBOURS, names.TIMELINE]
+    read = bitemporal.read(job)
+    if not job.builds:
+        applied = (*bitemporal.rectangles(job), bitemporal.measure(job), *bitemporal.apply(job))
+        return (*evolution.prepare(job), *read, *applied, *tables.record(job)), working
+    built = tables.build(job, before, bitemporal.versions(job), [bitemporal.remembered(job)])
+    return (*read, *bitemporal.rectangles(job), *built), working
 
 
 def _expire(job: Job) -> tuple[Step, ...]:

@@ -60,8 +60,7 @@ def _copied(job: Job) -> Iterator[Step]:
         else f"cast({engine.quote(column.name)} as {column.type})"
         for column in job.layout.output
     }
-    if job.spec.scd2:
-        columns |= {bound: bound for bound in (job.start_at, job.end_at)}
+    columns |= {bound: bound for bound in job.bounds}
     values = comma(f"{value} as {name}" for name, value in columns.items())
     rows = Query().then("rows", f"select\n    {values}\nfrom {job.target}")
     yield Step("clear what an earlier run left", engine.drop_table(aside))
@@ -79,7 +78,7 @@ def _copied(job: Job) -> Iterator[Step]:
 def _companion(job: Job) -> Iterator[Step]:
     engine = job.engine
     stored = {column.name.lower(): column for column in job.state.companion or ()}
-    for column in job.layout.untracked:
+    for column in job.remembered:
         quoted, there = engine.quote(column.name), stored.get(column.name.lower())
         if there is None:
             sql = engine.add_column(job.companion, quoted, column.type)

@@ -13,7 +13,7 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.resolve import as_events, resolve
-from dbt_auto_cdc.scd import changes, scd1_partial, scd2, scd2_partial
+from dbt_auto_cdc.scd import bitemporal, changes, scd1_partial, scd2, scd2_partial
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import AutoCdc, FlowEvents, Spec
 from dbt_auto_cdc.sql import Query, comma, text
@@ -58,8 +58,8 @@ def builds_because(table: Table) -> str | None:
         )
         raise AutoCdcError(table.model, [problem])
     stored = {column.name.lower() for column in state.target}
-    bounds = {names.START_AT.lower(), names.END_AT.lower()}
-    if state.control.scd_type == spec.stored_as_scd_type and spec.scd2 and not bounds <= stored:
+    bounds = {bound.lower() for bound in names.BOUNDS.get(spec.stored_as_scd_type, ())}
+    if state.control.scd_type == spec.stored_as_scd_type and not bounds <= stored:
         _refuse_lost_flows(table)
         return f"build the target again: something else rebuilt it without {listed(sorted(bounds - stored))}"
     return None
@@ -99,6 +99,7 @@ def definition(job: Job) -> Control:
         truncates=job.truncates,
         once=(*done, *(name for name in read_now if name not in done)),
         materialized=job.spec.KIND,
+        system_type=job.layout.system_type,
     )
 
 
@@ -123,7 +124,7 @@ def _create_target(job: Job, target: str, rows: Query) -> tuple[Step, ...]:
     contract = job.state.contract_sql
     if not contract:
         return (Step("create the target", job.engine.create_table(target, rows), counts="num_upserted_rows"),)
-    columns = [*job.output, *((job.start_at, job.end_at) if job.spec.scd2 else ())]
+    columns = [*job.output, *job.bounds]
     return (
         Step("create the target as its contract says", f"create table {target} {contract}"),
         Step("fill the target", job.engine.insert(target, columns, rows), counts="num_upserted_rows"),
@@ -157,7 +158,9 @@ def _swap(job: Job, before: State) -> tuple[Step, ...]:
 def companion_rows(job: Job, remembers: Sequence[Query]) -> Query:
     """Return all rows of a new companion: the control record, and what `remembers` gives in the companion's columns."""
     engine, columns = job.engine, companion_columns(job)
-    types = {engine.quote(c.name): c.type for c in (*job.layout.keys, *job.layout.untracked)}
+    types = {engine.quote(c.name): c.type for c in (*job.layout.keys, *job.remembered)}
+    types |= dict.fromkeys((names.SEQUENCE, names.RUN_START), job.layout.sequence_type)
+    types[names.SYSTEM_SEQUENCE] = job.layout.system_type
     types |= authorship(job)
     values = [
         f"'control' as {column}"
@@ -175,6 +178,8 @@ def companion_rows(job: Job, remembers: Sequence[Query]) -> Query:
 
 def companion_columns(job: Job) -> list[str]:
     """Return the companion's columns, but the control record's."""
+    if job.spec.bitemporal:
+        return bitemporal.event_columns(job)
     if job.spec.scd2:
         return scd2.hidden_columns(job)
     return scd1_partial.remembered_columns(job) if job.partial else [*job.keys, *changes.EVENT]
@@ -204,8 +209,7 @@ def record(job: Job) -> tuple[Step, ...]:
 def shape(job: Job) -> str:
     """Return an empty SELECT with the target's columns."""
     columns = {job.engine.quote(column.name): column.type for column in job.layout.output}
-    if job.spec.scd2:
-        columns |= dict.fromkeys((job.start_at, job.end_at), job.layout.sequence_type)
+    columns |= job.bounds
     listed_columns = comma(f"{job.engine.null(type_name)} as {name}" for name, type_name in columns.items())
     return f"select\n    {listed_columns}\nwhere false"
 

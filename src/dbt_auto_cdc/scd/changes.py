@@ -45,12 +45,9 @@ def stage(job: Job, known: Known | None = None) -> Step:
     sequence and the kind. No row is dropped; where known events are told here, they keep no values but their keys,
     so that a feed that is read again costs a narrow table.
     """
-    sequence = sequence_expression(job.spec, job.layout.sequence, job.engine)
     columns = [f"{value} as {name}" for name, value in zip(job.staged, _values(job), strict=True)]
-    columns += [
-        f"{sequence} as {names.SEQUENCE}",
-        f"{kind_expression(job.spec, job.state.feed, job.engine)} as {names.KIND}",
-    ]
+    columns += [f"{value} as {name}" for name, value in _orders(job).items()]
+    columns.append(f"{kind_expression(job.spec, job.state.feed, job.engine)} as {names.KIND}")
     source = f"from (\n{indented(job.state.model_sql)}\n) as src"
     query = Query().then("evaluated", f"select\n    {comma(columns)}\n{source}")
     if known:
@@ -70,6 +67,15 @@ def stage(job: Job, known: Known | None = None) -> Step:
             "told", f"select src.*, {', '.join(marks)}\nfrom evaluated as src\n{known.join}"
         ).then("stage", f"select\n    {comma([*kept, *EVENT, names.IS_NEW, names.IS_LATE])}\nfrom told")
     return Step("stage the model's rows", job.engine.create_working(job.working(names.STAGE), query))
+
+
+def _orders(job: Job) -> dict[str, str]:
+    """Return the sequences' expressions over the feed by the columns that hold them."""
+    spec, layout, engine = job.spec, job.layout, job.engine
+    orders = {names.SEQUENCE: sequence_expression(spec.sequence_by, layout.sequence, engine)}
+    if spec.system_sequence_by:
+        orders[names.SYSTEM_SEQUENCE] = sequence_expression(spec.system_sequence_by, layout.system, engine)
+    return orders
 
 
 def _values(job: Job) -> list[str]:
@@ -141,19 +147,19 @@ def _unknown(job: Job) -> str:
     return job.engine.not_among(f"src.{job.engine.quote(job.layout.list_column)}", list(dict.fromkeys(known)))
 
 
-def sequence_expression(spec: AutoCdc, parts: tuple[str, ...], engine: Engine) -> str:
-    """Return the sequence over the feed's rows; null as soon as one part of a composite is null.
+def sequence_expression(written: tuple[str, ...], parts: tuple[str, ...], engine: Engine) -> str:
+    """Return a sequence over the feed's rows; null as soon as one part of a composite is null.
 
-    `parts` are the feed's columns that make it up; empty for a SQL expression. A composite's fields are called as the
-    option has them, so that a feed whose names change their case goes on.
+    `written` is the option, `parts` are the feed's columns that make it up; empty for a SQL expression. A composite's
+    fields are called as the option has them, so that a feed whose names change their case goes on.
     """
     if not parts:
-        return f"(\n{indented(spec.sequence_by[0])}\n)"
+        return f"(\n{indented(written[0])}\n)"
     columns = [f"src.{engine.quote(part)}" for part in parts]
     if len(parts) == 1:
         return columns[0]
     missing = any_of(f"{column} is null" for column in columns)
-    fields = dict(zip((unquoted(name.strip()) for name in spec.sequence_by), columns, strict=True))
+    fields = dict(zip((unquoted(name.strip()) for name in written), columns, strict=True))
     return f"case when {missing} then null else {engine.composite(fields)} end"
 
 
@@ -192,8 +198,8 @@ def by_sequence(job: Job, part: Part) -> list[str]:
 
 
 def repeated(job: Job) -> str:
-    """Return the SELECT of the keys and sequences that more than one new event has."""
-    group = ", ".join([*job.keys, names.SEQUENCE])
+    """Return the SELECT of what identifies an event, where more than one new event has it."""
+    group = ", ".join(job.identity)
     source = f"from {job.events} as evt where {names.KIND} <> 'truncate'"
     return f"select {group} {source} group by {group} having count(*) > 1"
 
@@ -215,11 +221,12 @@ def by_precedence(job: Job, alias: str) -> list[str]:
 
 def copies(job: Job) -> str:
     """Return the SELECT of the locators of events that do not count; it follows `repeated`."""
-    group = ", ".join(of("evt", [*job.keys, names.SEQUENCE]))
+    group = ", ".join(of("evt", job.identity))
+    order = ", ".join(by_precedence(job, "evt") or [f"evt.{job.engine.locator}"])
     return f"""
 select locator from (
     select evt.{job.engine.locator} as locator,
-        row_number() over (partition by {group} order by {", ".join(by_precedence(job, "evt"))}) as place
+        row_number() over (partition by {group} order by {order}) as place
     from {job.events} as evt
-    join repeated on {job.same_key("evt", "repeated")} and evt.{names.SEQUENCE} = repeated.{names.SEQUENCE}
+    join repeated on {job.same_event("evt", "repeated")}
 ) as ranked where place > 1"""

@@ -80,6 +80,8 @@ def _truncating_dumps(job: Job) -> str:
 def _found(job: Job) -> str:
     """One row: how many new events there are, and how many lack a sequence or a key."""
     missing = {"null_sequence": (f"evt.{names.SEQUENCE} is null", job.key_text("evt"))}
+    if job.spec.system_sequence_by:
+        missing["null_system_sequence"] = (f"evt.{names.SYSTEM_SEQUENCE} is null", job.key_text("evt"))
     shown = job.engine.as_text(f"evt.{names.SEQUENCE}")
     for number, key in enumerate(job.keys):
         missing[f"null_key_{number}"] = (f"evt.{key} is null and evt.{names.KIND} <> 'truncate'", shown)
@@ -101,13 +103,13 @@ def _variants(job: Job) -> str:
         for part in job.layout.parts
         if part.marked
     ]
-    place = of("evt", [*job.keys, names.SEQUENCE])
+    place = of("evt", job.identity)
     group = ", ".join(str(number + 1) for number in range(len(place) + 1 + len(written) + len(marks)))
     named = [f"{value} as {names.PREFIX}written_{number}" for number, value in enumerate(written)]
     columns = comma([*place, f"evt.{names.KIND}", *named, *marks, f"count(*) as {names.COPIES}"])
     return (
         f"select\n    {columns}\nfrom {job.events} as evt\n"
-        f"join repeated on {job.same_key('evt', 'repeated')} and evt.{names.SEQUENCE} = repeated.{names.SEQUENCE}\n"
+        f"join repeated on {job.same_event('evt', 'repeated')}\n"
         f"group by {group}"
     )
 
@@ -120,8 +122,7 @@ def _written(job: Job, part: Part) -> str:
 
 def _places(job: Job, winners: str) -> str:
     """One row per key and sequence of more than one event: in how many ways they differ, and whether it matters."""
-    place = [*job.keys, names.SEQUENCE]
-    group = ", ".join(of("var", place))
+    group = ", ".join(of("var", job.identity))
     columns = f"{group}, sum(var.{names.COPIES}) as {names.COPIES}, count(*) as {names.WAYS}"
     if job.partial:
         return (
@@ -173,6 +174,8 @@ def _ties(job: Job) -> str:
     """One row: how many events are copies of another, and how many places are disputed."""
     tied = f"{names.WAYS} > 1 and {names.DECIDES}"
     example = f"{job.key_text('places')} || ' at ' || {job.engine.as_text(f'places.{names.SEQUENCE}')}"
+    if job.spec.system_sequence_by:
+        example += f" || ', known at ' || {job.engine.as_text(f'places.{names.SYSTEM_SEQUENCE}')}"
     columns = [
         f"coalesce(sum({names.COPIES} - {names.WAYS}), 0) as {DUPLICATE}",
         f"count(case when {tied} then 1 end) as {TIED}",
@@ -182,16 +185,11 @@ def _ties(job: Job) -> str:
 
 
 def _rules(job: Job) -> tuple[Rule, ...]:
-    order = job.spec.written_order
-    sequence = ", ".join(order)
-    is_null = "is null" if len(order) == 1 else "has a null among them"
-    rules = [
-        Rule(
-            "null_sequence",
-            f"sequence_by {sequence} {is_null} in {{count}} of the new rows, for example {{example}}; a null has no"
-            f" place in the order: filter such rows out in the model, or compute a value",
-        )
-    ]
+    spec = job.spec
+    sequence = ", ".join(spec.written_order)
+    rules = [_without("null_sequence", "sequence_by", spec.written_order)]
+    if spec.system_sequence_by:
+        rules.append(_without("null_system_sequence", "system_sequence_by", spec.written_system_order))
     for number, column in enumerate(job.layout.keys):
         rules.append(
             Rule(
@@ -208,14 +206,29 @@ def _rules(job: Job) -> tuple[Rule, ...]:
                 f" the model, for example {{example}}; there are: {listed(column.name for column in job.state.feed)}",
             )
         )
-    if job.spec.sequence_ties != "allow":
+    if spec.sequence_ties != "allow":
+        # What is the finer order: where there are two, a later word about the same time is no tie.
+        option, written = "sequence_by", spec.written_order
+        place = "at one sequence"
+        if spec.system_sequence_by:
+            option, written = "system_sequence_by", spec.written_system_order
+            place = "at one sequence and one system sequence"
         rules.append(
             Rule(
                 TIED,
-                f"{{count}} times a key has different events at one sequence, for example {{example}}; make"
-                f" sequence_by finer (a list adds a tie-breaker: {[*order, 'log_position']}), filter"
+                f"{{count}} times a key has different events {place}, for example {{example}}; make"
+                f" {option} finer (a list adds a tie-breaker: {[*written, 'log_position']}), filter"
                 f" before-images out in the model, or set sequence_ties to allow",
-                warns=job.spec.sequence_ties == "warn",
+                warns=spec.sequence_ties == "warn",
             )
         )
     return tuple(rules)
+
+
+def _without(measure: str, option: str, written: tuple[str, ...]) -> Rule:
+    is_null = "is null" if len(written) == 1 else "has a null among them"
+    return Rule(
+        measure,
+        f"{option} {', '.join(written)} {is_null} in {{count}} of the new rows, for example {{example}}; a null has no"
+        f" place in the order: filter such rows out in the model, or compute a value",
+    )

@@ -36,7 +36,7 @@ def jobs(job: Job, spec: FlowEvents) -> tuple[Job, Job, snapshot.Limits]:
     dump = replace(
         job,
         spec=events,
-        layout=replace(job.layout, sequence=sequence_columns(events, feed)),
+        layout=replace(job.layout, sequence=sequence_columns(events.sequence_by, feed)),
         state=replace(job.state, model_sql=spec.snapshot_sql, feed=feed),
         part=names.DUMP,
     )

@@ -76,6 +76,37 @@ class Job:
         return self.engine.quote(names.END_AT)
 
     @property
+    def system_start_at(self) -> str:
+        """Where what a version says began to be believed, quoted."""
+        return self.engine.quote(names.SYSTEM_START_AT)
+
+    @property
+    def system_end_at(self) -> str:
+        """Where what a version says was no longer believed, quoted."""
+        return self.engine.quote(names.SYSTEM_END_AT)
+
+    @property
+    def bounds(self) -> dict[str, str]:
+        """The types of the bounds that the target has behind the output columns, by their quoted names."""
+        sequence, system = self.layout.sequence_type, self.layout.system_type
+        types = dict.fromkeys((self.start_at, self.end_at), sequence) if self.spec.keeps_history else {}
+        both = dict.fromkeys((self.system_start_at, self.system_end_at), system)
+        return types | both if self.spec.bitemporal else types
+
+    @property
+    def identity(self) -> list[str]:
+        """The columns that identify an event."""
+        system = [names.SYSTEM_SEQUENCE] if self.spec.bitemporal else []
+        return [*self.keys, names.SEQUENCE, *system]
+
+    @property
+    def remembered(self) -> tuple[Output, ...]:
+        """The columns whose values the companion keeps beside keys and sequences."""
+        if not self.spec.bitemporal:
+            return self.layout.untracked
+        return tuple(column for column in self.layout.output if column not in self.layout.keys)
+
+    @property
     def reads_a_part(self) -> bool:
         """Whether the model reads a part of its source beside a target that is there."""
         return bool(self.state.partial) and not self.builds
@@ -96,7 +127,7 @@ class Job:
     def keeps_events(self) -> bool:
         """Whether the new events have a working table of their own; else they are all or part of the stage."""
         compares = isinstance(self.spec, SnapshotEvents)
-        return compares or self.truncates or (self.spec.scd2 and not self.builds)
+        return compares or self.truncates or (self.spec.keeps_history and not self.builds)
 
     @property
     def events(self) -> str:
@@ -136,6 +167,10 @@ class Job:
     def same_key(self, left: str, right: str) -> str:
         """Return the condition that two relations' rows have one key; keys are never null."""
         return all_of(f"{left}.{key} = {right}.{key}" for key in self.keys)
+
+    def same_event(self, left: str, right: str) -> str:
+        """Return the condition that two relations' rows are one event."""
+        return all_of(f"{left}.{column} = {right}.{column}" for column in self.identity)
 
     def key_text(self, alias: str) -> str:
         """Return an expression that shows a key in a message: `id=1, region=north`."""

@@ -58,7 +58,9 @@ def versions(job: Job, limits: Limits) -> Step:
     staged = job.working(names.STAGE)
     read = f"select {names.SEQUENCE} from {staged}"
     if limits.is_constant:
-        constant = f"select {changes.sequence_expression(job.spec, (), job.engine)} as {names.SEQUENCE}"
+        constant = (
+            f"select {changes.sequence_expression(job.spec.sequence_by, (), job.engine)} as {names.SEQUENCE}"
+        )
         read += (
             f"\nunion all\nselect * from (\n{constant}\n) as one where not exists (select 1 from {staged})"
         )

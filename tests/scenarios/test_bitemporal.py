@@ -1,0 +1,336 @@
+"""Bitemporal targets: what is refused, types of the bounds, changes of columns, rows changed by hand, how much is read.
+
+Straight on DuckDB. Not here: histories as such (`properties/test_bitemporal`, `test_cases`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+
+from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.spec import parse
+from tests.direct import Direct
+
+CONFIG: dict[str, Any] = {
+    "keys": ["id"],
+    "sequence_by": "bt",
+    "system_sequence_by": "st",
+    "apply_as_deletes": "op = 'D'",
+    "except_column_list": ["bt", "st", "op"],
+    "stored_as_scd_type": "bitemporal",
+}
+FIRST = "(1, 'Oslo', 10, 100, 'U'), (1, 'Rome', 20, 200, 'U'), (2, 'Bari', 10, 100, 'U')"
+COLUMNS = "id, city, bt, st, op"
+
+
+@pytest.fixture
+def target() -> Iterator[Direct]:
+    with duckdb.connect(config={"threads": 1}) as connection:
+        yield Direct(connection)
+
+
+def events(rows: str, columns: str = COLUMNS) -> str:
+    return f"select * from (values {rows}) as t({columns})"
+
+
+def sees(target: Direct) -> list[Any]:
+    return [
+        sorted(target.connection.execute(f"select rowid, * from {table}").fetchall(), key=repr)
+        for table in (target.name, f"{target.name}__auto_cdc")
+    ]
+
+
+def refuses(target: Direct, config: dict[str, Any], sql: str) -> str:
+    """Run, which has to be refused and to change nothing, and return the message."""
+    before = sees(target)
+    with pytest.raises(AutoCdcError) as refused:
+        target.run(config, sql=sql)
+    assert before == sees(target)
+    assert "model target: " in str(refused.value)
+    return str(refused.value)
+
+
+def versions(target: Direct) -> list[tuple[Any, ...]]:
+    bounds = "__START_AT, __END_AT, __SYSTEM_START_AT, __SYSTEM_END_AT"
+    return target.connection.execute(f"select id, city, {bounds} from target order by 1, 3, 5").fetchall()
+
+
+# What the options refuse
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"stored_as_scd_type": 2},
+            "system_sequence_by needs two axes of time; set stored_as_scd_type to bitemporal",
+        ),
+        (
+            {"stored_as_scd_type": 1},
+            "system_sequence_by needs two axes of time; set stored_as_scd_type to bitemporal",
+        ),
+        ({"system_sequence_by": None}, "system_sequence_by is missing; name the column that tells when"),
+        ({"apply_as_truncates": "op = 'T'"}, "apply_as_truncates works with SCD type 1 only"),
+        ({"tombstone_retention": 5}, "tombstone_retention works with SCD types 1 and 2 only"),
+        ({"stored_as_scd_type": "bitemporl"}, "stored_as_scd_type is 'bitemporl'; write 1, 2 or bitemporal"),
+        ({"system_sequence_by": []}, "system_sequence_by is an empty list"),
+        ({"system_sequence_by": "sst"}, "system_sequence_by names sst, which is not a column of the model"),
+        (
+            {"system_sequence_by": ["st", "no"]},
+            "system_sequence_by names no, which is not a column of the model",
+        ),
+        ({"system_sequence_by": "st +"}, "system_sequence_by is not valid SQL over the model's columns"),
+        (
+            {"system_sequence_by": "map {1: st}"},
+            "system_sequence_by has type MAP(INTEGER, INTEGER), which has no order",
+        ),
+    ],
+)
+def test_options(target: Direct, change: dict[str, Any], message: str) -> None:
+    """Each is refused before anything is written, also where the target is there already."""
+    target.run(CONFIG, sql=events(FIRST))
+    assert message in refuses(target, {**CONFIG, **change}, events(FIRST))
+
+
+def test_the_scd_type_in_any_case(target: Direct) -> None:
+    """BITEMPORAL is bitemporal, as SQL keywords are written."""
+    target.run({**CONFIG, "stored_as_scd_type": "BITEMPORAL"}, sql=events(FIRST))
+    assert 0 == target.run(CONFIG, sql=events(FIRST)).figures["num_upserted_rows"]
+
+
+def test_snapshots(target: Direct) -> None:
+    """Snapshots have one axis: what to use instead is said."""
+    snapshot = Direct(target.connection, materialized="auto_cdc_snapshot")
+    config = {"keys": ["id"], "snapshot_version": "1", "stored_as_scd_type": "bitemporal"}
+    with pytest.raises(
+        AutoCdcError, match=r"snapshots have none; write 1 or 2, or use materialized auto_cdc"
+    ):
+        snapshot.run(config, sql=events(FIRST))
+    written = {**config, "stored_as_scd_type": 1, "system_sequence_by": "st"}
+    _, problems = parse(written, elsewhere=frozenset(), materialized="auto_cdc_snapshot")
+    assert "unknown option system_sequence_by" in problems[0]
+
+
+@pytest.mark.parametrize("name", ["__START_AT", "__end_at", "__SYSTEM_START_AT", "__system_end_at"])
+def test_reserved_names(target: Direct, name: str) -> None:
+    """All four bounds are ours; in SCD type 2 the two system bounds are ordinary columns."""
+    sql = f'select *, 1 as "{name}" from ({events(FIRST)})'
+    with pytest.raises(AutoCdcError, match=f"output column {name} has a name that auto_cdc or DuckDB needs"):
+        target.run(CONFIG, sql=sql)
+    if "system" in name.lower():
+        target.run({**CONFIG, "stored_as_scd_type": 2, "system_sequence_by": None}, sql=sql)
+
+
+# What bad events refuse
+
+
+@pytest.mark.parametrize("builds", [True, False])
+def test_null_system_time(target: Direct, builds: bool) -> None:
+    """Null system times are counted, with the key of one."""
+    if not builds:
+        target.run(CONFIG, sql=events(FIRST))
+    sql = events("(3, 'Oslo', 10, null, 'U'), (4, 'Oslo', 10, null, 'U'), (5, 'Oslo', 10, 7, 'U')")
+    with pytest.raises(AutoCdcError) as refused:
+        target.run(CONFIG, sql=sql)
+    assert "system_sequence_by st is null in 2 of the new rows, for example id=3; a null has no place" in str(
+        refused.value
+    )
+
+
+def test_null_part_of_a_system_time(target: Direct) -> None:
+    """A list has to be whole."""
+    target.run({**CONFIG, "system_sequence_by": ["st", "bt"]}, sql=events(FIRST))
+    message = refuses(
+        target, {**CONFIG, "system_sequence_by": ["st", "bt"]}, events("(3, 'Oslo', 10, null::int, 'U')")
+    )
+    assert "system_sequence_by st, bt has a null among them in 1 of the new rows" in message
+
+
+def test_ties(target: Direct) -> None:
+    """Only events that are equal on both axes are a tie; another system time makes a correction of it."""
+    target.run(CONFIG, sql=events(FIRST))
+    two_ways = events("(3, 'Oslo', 10, 300, 'U'), (3, 'Rome', 10, 300, 'U'), (3, 'Bari', 10, 301, 'U')")
+    message = refuses(target, CONFIG, two_ways)
+    assert "1 times a key has different events at one sequence and one system sequence" in message
+    assert "for example id=3 at 10, known at 300; make system_sequence_by finer" in message
+    target.run({**CONFIG, "sequence_ties": "allow"}, sql=two_ways)
+    assert [(3, "Rome", 10, None, 300, 301), (3, "Bari", 10, None, 301, None)] == versions(target)[-2:]
+
+
+def test_changed_definition(target: Direct) -> None:
+    """The SCD type and the type of either axis stay what they were."""
+    target.run(CONFIG, sql=events(FIRST))
+    as_scd2 = {**CONFIG, "stored_as_scd_type": 2, "system_sequence_by": None}
+    message = refuses(target, as_scd2, events(FIRST))
+    assert "stored_as_scd_type was bitemporal in the last run and is 2 now; rebuild the target" in message
+    message = refuses(target, {**CONFIG, "system_sequence_by": "st::bigint"}, events(FIRST))
+    assert "the type of system_sequence_by was INTEGER in the last run and is BIGINT now; rebuild" in message
+    tracked = {**CONFIG, "track_history_column_list": ["city"]}
+    assert "tracking was of all columns in the last run" in refuses(target, tracked, events(FIRST))
+    other = Direct(target.connection, "other")
+    other.run(as_scd2, sql=events("(1, 'Oslo', 10, 100, 'U')"))
+    with pytest.raises(AutoCdcError, match=r"stored_as_scd_type was 2 in the last run and is bitemporal now"):
+        other.run(CONFIG, sql=events(FIRST))
+    other.run(CONFIG, sql=events(FIRST), full_refresh=True)
+    assert 4 == len(other.rows())
+
+
+def test_taking_a_table_over(target: Direct) -> None:
+    """A table does not tell every event, so it cannot be taken over."""
+    from dbt_auto_cdc import bridge, operations
+
+    target.connection.execute("create table target as select 1 as id")
+    model = bridge.open_model(
+        name="target",
+        adapter_type="duckdb",
+        config={**CONFIG, "materialized": "auto_cdc"},
+        written=CONFIG,
+        identifier="target",
+        target='"target"',
+        sql=events(FIRST),
+        beside=lambda path: f'"{path["identifier"]}"',
+    )
+    with pytest.raises(AutoCdcError, match=r"a bitemporal target cannot be taken over.*--full-refresh"):
+        operations.plan_adoption(
+            model=model,
+            ask=lambda query: target.connection.execute(query).fetchall(),
+            target_exists=True,
+            target_is_view=False,
+            companion_exists=False,
+        )
+
+
+# What stays
+
+
+@pytest.mark.parametrize(
+    ("business", "system", "types"),
+    [
+        ("bt::date + 0", "st::timestamptz", ["DATE", "TIMESTAMP WITH TIME ZONE"]),
+        ("bt::timestamp_ns", "st::varchar", ["TIMESTAMP_NS", "VARCHAR"]),
+        ("(year(bt) * 1.5)::decimal(9, 2)", "st::date", ["DECIMAL(9,2)", "DATE"]),
+        (
+            ["bt", "id"],
+            ["st", "id"],
+            ["STRUCT(bt TIMESTAMP, id INTEGER)", "STRUCT(st TIMESTAMP, id INTEGER)"],
+        ),
+    ],
+)
+def test_types_of_the_bounds(target: Direct, business: Any, system: Any, types: list[str]) -> None:
+    """Each axis has exactly the type of its sequence, in the first run and after later ones."""
+    config = {**CONFIG, "sequence_by": business, "system_sequence_by": system}
+    rows = "(1, 'Oslo', timestamp '2026-01-01', timestamp '2026-02-01', 'U')"
+    later = "(1, 'Rome', timestamp '2027-01-01', timestamp '2027-02-01', 'U')"
+    for sql, count in ((events(rows), 1), (events(later), 3), (events(later), 3)):
+        target.run(config, sql=sql)
+        found = {row[0]: row[1] for row in target.connection.execute("describe target").fetchall()}
+        assert [types[0]] * 2 + [types[1]] * 2 == list(found.values())[-4:]
+        assert count == len(target.rows())
+
+
+def test_columns_come_and_go(target: Direct) -> None:
+    """New columns are null in older versions, lost ones in newer events; beliefs that nothing touches stay."""
+    target.run(CONFIG, sql=events(FIRST))
+    sql = events("(1, 'Bonn', 30, 300, 'U', 7)", f"{COLUMNS}, size")
+    target.run(CONFIG, sql=sql)
+    target.run(CONFIG, sql=events("(1, 'Kiel', 40, 400, 'U')"))
+    found = target.connection.execute(
+        "select city, size, __START_AT, __END_AT, __SYSTEM_START_AT from target"
+        " where id = 1 and __SYSTEM_END_AT is null order by 3"
+    ).fetchall()
+    assert [("Oslo", None, 10, 20, 200), ("Rome", None, 20, 30, 300)] == found[:2]
+    assert [("Bonn", 7, 30, 40, 400), ("Kiel", None, 40, None, 400)] == found[2:]
+
+
+def test_a_dropped_column_cuts_nothing_anew(target: Direct) -> None:
+    """Versions that differed in a column that is gone stay apart: what is written is not cut anew."""
+    config = {**CONFIG, "on_schema_change": "sync_all_columns"}
+    rows = "(1, 'Oslo', 10, 100, 'U', 1), (1, 'Oslo', 20, 200, 'U', 2)"
+    target.run(config, sql=events(rows, f"{COLUMNS}, size"))
+    target.run(config, sql=events("(1, 'Rome', 30, 300, 'U')"))
+    assert [
+        (1, "Oslo", 10, None, 100, 200),
+        (1, "Oslo", 10, 20, 200, None),
+        (1, "Oslo", 20, None, 200, 300),
+        (1, "Oslo", 20, 30, 300, None),
+        (1, "Rome", 30, None, 300, None),
+    ] == versions(target)
+
+
+def test_a_wider_column(target: Direct) -> None:
+    """A column widens in target and companion, and equal values are still equal."""
+    target.run(CONFIG, sql=events("(1, 1, 10, 100, 'U')"))
+    target.run(CONFIG, sql=events("(1, 1::bigint, 20, 200, 'U')"))
+    target.run(CONFIG, sql=events("(1, 5000000000, 15, 300, 'U')"))
+    assert [
+        (1, 1, 10, None, 100, 300),
+        (1, 1, 10, 15, 300, None),
+        (1, 5000000000, 15, 20, 300, None),
+        (1, 1, 20, None, 300, None),
+    ] == versions(target)
+
+
+@pytest.mark.parametrize(
+    ("change", "business"),
+    [
+        ("update target set city = 'Pisa' where __SYSTEM_END_AT is null and __START_AT = 20", 30),
+        ("update target set __END_AT = 25 where __SYSTEM_END_AT is null and __START_AT = 20", 22),
+        ("delete from target where __SYSTEM_END_AT is null and __START_AT = 20", 20),
+        ("insert into target values (1, 'Pisa', 20, 25, 200, null)", 30),
+    ],
+)
+def test_versions_changed_by_hand(target: Direct, change: str, business: int) -> None:
+    """A run that meets them is refused with the key; other keys go on."""
+    target.run(CONFIG, sql=events(FIRST))
+    target.connection.execute(change)
+    message = refuses(target, CONFIG, events(f"(1, 'Bonn', {business}, 300, 'U')"))
+    assert (
+        "versions of the target are not what its events say, for example of id=1; they were changed"
+        in message
+    )
+    target.run(CONFIG, sql=events("(2, 'Bonn', 30, 300, 'U')"))
+
+
+def test_an_erased_key(target: Direct) -> None:
+    """A key that is deleted from target and companion is as if it had never been."""
+    target.run(CONFIG, sql=events(FIRST))
+    for table in ("target", "target__auto_cdc"):
+        target.connection.execute(f"delete from {table} where id = 1")
+    target.run(CONFIG, sql=events("(1, 'Bonn', 5, 50, 'U')"))
+    assert [(1, "Bonn", 5, None, 50, None)] == [row for row in versions(target) if row[0] == 1]
+
+
+def test_keys_of_any_name(target: Direct) -> None:
+    """Names that the working tables use themselves are free for users, quotes and capitals included."""
+    names = ["line", "place", "moment", "event", "number", "Owner", 'a "b"', "start_at", "system", "kind"]
+    quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+    config = {**CONFIG, "keys": names[:6], "except_column_list": ["bt", "st"], "apply_as_deletes": "kind = 3"}
+    for run in range(3):
+        row = f"1, 1, 1, 1, 1, 1, {run}, 5, 6, 7, {10 + run}, {100 + run}"
+        target.run(config, sql=f"select * from (values ({row})) as t({quoted}, bt, st)")
+    assert 5 == len(target.rows())
+
+
+# How much is read and written
+
+
+def test_a_run_reads_what_its_events_can_change(target: Direct) -> None:
+    """Of a key with 2,000 events one that comes in order lines up a handful, an old business time included."""
+    target.run(
+        CONFIG, sql="select 1 as id, i % 7 as city, i as bt, i as st, 'U' as op from range(2000) as t(i)"
+    )
+    for business, most in ((2000, 3), (1000, 6), (-5, 4)):
+        sql = f"select 1 as id, 9::bigint as city, {business}::bigint as bt, {3000 + business}::bigint as st, 'U' as op"
+        assert lined_up(target, sql) <= most
+
+
+def lined_up(target: Direct, sql: str) -> int:
+    """Run, and count the events that were lined up."""
+    plan = target.plan(CONFIG, sql=sql)
+    target.execute(type(plan)(plan.model, plan.action, plan.steps))
+    (count,) = target.connection.execute("select count(*) from target__auto_cdc_line").fetchone() or (0,)
+    return int(count)

@@ -97,7 +97,10 @@ def test_refused_while_dbt_parses(shop: Project) -> None:
     shop.write("models/two.sql", MODEL % OPTIONS.replace(" system_sequence_by='st',", ""))
     said = " ".join(shop.fail("parse").split())
     assert "model one (models/one.sql): system_sequence_by needs two axes of time" in said
-    assert "model two (models/two.sql): stored_as_scd_type is bitemporal and system_sequence_by is missing" in said
+    assert (
+        "model two (models/two.sql): stored_as_scd_type is bitemporal and system_sequence_by is missing"
+        in said
+    )
 
 
 def test_from_several_flows(shop: Project) -> None:

@@ -75,6 +75,11 @@ def versions(target: Direct) -> list[tuple[Any, ...]]:
         ),
         ({"system_sequence_by": None}, "system_sequence_by is missing; name the column that tells when"),
         ({"apply_as_truncates": "op = 'T'"}, "apply_as_truncates works with SCD type 1 only"),
+        ({"columns_to_update": "op"}, "columns_to_update works with SCD types 1 and 2 only, as in Lakeflow"),
+        (
+            {"ignore_null_updates": True},
+            "ignore_null_updates does not go with stored_as_scd_type bitemporal yet",
+        ),
         ({"tombstone_retention": 5}, "tombstone_retention works with SCD types 1 and 2 only"),
         ({"stored_as_scd_type": "bitemporl"}, "stored_as_scd_type is 'bitemporl'; write 1, 2 or bitemporal"),
         ({"system_sequence_by": []}, "system_sequence_by is an empty list"),
@@ -326,6 +331,22 @@ def test_a_run_reads_what_its_events_can_change(target: Direct) -> None:
     for business, most in ((2000, 3), (1000, 6), (-5, 4)):
         sql = f"select 1 as id, 9::bigint as city, {business}::bigint as bt, {3000 + business}::bigint as st, 'U' as op"
         assert lined_up(target, sql) <= most
+
+
+def test_repeats_are_not_read_again(target: Direct) -> None:
+    """Of a version with 2,000 repeats only those count that are next to a new event, or last."""
+    target.run(
+        CONFIG, sql="select 1 as id, 7::bigint as city, i as bt, i as st, 'U' as op from range(2000) as t(i)"
+    )
+    for city, business, system, most in ((7, 2000, 2000, 4), (8, 1000, 2001, 7), (7, 500, 2002, 7)):
+        sql = f"select 1 as id, {city}::bigint as city, {business}::bigint as bt, {system}::bigint as st, 'U' as op"
+        assert lined_up(target, sql) <= most
+    assert [
+        (1, 7, 0, None, 0, 2001),
+        (1, 7, 0, 1000, 2001, None),
+        (1, 8, 1000, 1001, 2001, None),
+        (1, 7, 1001, None, 2001, None),
+    ] == versions(target)
 
 
 def lined_up(target: Direct, sql: str) -> int:

@@ -197,46 +197,75 @@ from reached where is_block = 0"""
 def _lined_up(job: Job) -> Query:
     """Put the new events beside those that the companion has of the touched parts.
 
-    Of known events only those count that were seen in the base or later. Out: one row per event, with its values.
+    Of known events only those count that were seen in the base or later, and of repeats in the middle of a version of
+    the base none: nothing there can change. Out: one row per event, with its values.
     """
-    engine = job.engine
-    arrived = f"""
-select evt.{engine.locator} as locator, part.line
-from {job.events} as evt
-{_joined_to_parts(job, "evt")}
-where evt.{engine.locator} not in (select locator from copies)"""
-    known = f"""
-select cmp.{engine.locator} as locator, part.line, touched.{names.FIRST} as first,
-    cmp.{names.SYSTEM_SEQUENCE} as system, lead(cmp.{names.SYSTEM_SEQUENCE}) over (
-        partition by part.line, cmp.{names.SEQUENCE} order by cmp.{names.SYSTEM_SEQUENCE}
-    ) as next_system
-from {job.companion} as cmp
-{_joined_to_parts(job, "cmp")}"""
-    seen = """
-select locator, line, system < first as is_base
-from known where system >= first or next_system is null or next_system >= first"""
     columns = [*job.output, *EVENT]
     line_up = f"""
 select
     {comma(of("evt", columns))},
     arrived.line as {names.LINE_NUMBER}, false as {names.IS_BASE}
 from {job.events} as evt
-join arrived on arrived.locator = evt.{engine.locator}
+join arrived on arrived.locator = evt.{job.engine.locator}
 union all
 select
     {comma(of("cmp", columns))},
-    seen.line, seen.is_base
+    kept.line, kept.is_base
 from {job.companion} as cmp
-join seen on seen.locator = cmp.{engine.locator}"""
+join kept on kept.locator = cmp.{job.engine.locator}"""
     return (
         Query()
         .then("repeated", changes.repeated(job))
         .then("copies", changes.copies(job))
-        .then("arrived", arrived)
-        .then("known", known)
-        .then("seen", seen)
+        .then("arrived", _arrived(job))
+        .then("known", _known(job))
+        .then("mixed", _MIXED)
+        .then("kept", _KEPT)
         .then("line", line_up)
     )
+
+
+def _arrived(job: Job) -> str:
+    return f"""
+select evt.{job.engine.locator} as locator, part.line, evt.{names.SEQUENCE} as sequence,
+    evt.{names.SYSTEM_SEQUENCE} as system
+from {job.events} as evt
+{_joined_to_parts(job, "evt")}
+where evt.{job.engine.locator} not in (select locator from copies)"""
+
+
+def _known(job: Job) -> str:
+    """The companion's events in the parts, each with the system time at which it was replaced."""
+    return f"""
+select cmp.{job.engine.locator} as locator, part.line, touched.{names.FIRST} as first, cmp.{names.KIND} as kind,
+    cmp.{names.SEQUENCE} as sequence, cmp.{names.SYSTEM_SEQUENCE} as system,
+    lead(cmp.{names.SYSTEM_SEQUENCE}) over (
+        partition by part.line, cmp.{names.SEQUENCE} order by cmp.{names.SYSTEM_SEQUENCE}
+    ) as next_system,
+    base.start_at is not null as starts
+from {job.companion} as cmp
+{_joined_to_parts(job, "cmp")}
+left join {job.working(names.STORED)} as base on base.owner = touched.{names.OWNER} and base.is_base
+    and base.start_at = cmp.{names.SEQUENCE}"""
+
+
+# An event is quiet if there is no word about its business time but the base's, and inner if no version starts with it.
+_MIXED = """
+select *, lag(is_quiet) over events_of_line as after_quiet, lead(is_inner) over events_of_line as before_inner
+from (
+    select locator, line, sequence, system, system < first as is_base, false as is_new,
+        system < first and next_system is null and kind = 'upsert' as is_quiet,
+        system < first and next_system is null and kind = 'upsert' and not starts as is_inner
+    from known
+    where system >= first or next_system is null or next_system >= first
+    union all
+    select locator, line, sequence, system, false, true, false, false from arrived
+) as seen
+window events_of_line as (partition by line order by sequence, system)"""
+
+_KEPT = """
+select locator, line, is_base from mixed
+where not is_new and not (is_inner and coalesce(after_quiet, false) and coalesce(before_inner, false))"""
 
 
 def _joined_to_parts(job: Job, alias: str) -> str:

@@ -15,8 +15,13 @@ Tombstone
     A remembered delete. SCD type 1 keeps one for every deleted key.
 Touched key
     A key with at least one new event in this run. Nothing else is read widely or written.
+Belief
+    What the events known at a system time say about a key: a history over business time. Bitemporal targets only.
+Rectangle
+    A version of a bitemporal target: from when to when it holds, and from when to when that was believed.
 Companion
-    The table beside the target that keeps hidden events, tombstones and the control record.
+    The table beside the target that keeps hidden events, tombstones and the control record; beside a bitemporal
+    target every event.
 
 A worked example, SCD type 2, tracking `city`; the events of one key, in order of sequence::
 
@@ -31,5 +36,6 @@ A worked example, SCD type 2, tracking `city`; the events of one key, in order o
     a late event "Bari" at 3 instead:
     versions     [ Oslo, 1 to 3 ) [ Bari, 3 to 4 ) [ Oslo, 4 to 6 ) [ Rome, 6 to 8 )     hidden 4 opens a version
 
-Not here: SQL; `changes` brings the feed into this form, `scd1` and `scd2` turn events into rows.
+Not here: SQL; `changes` brings the feed into this form, `scd1`, `scd2` and `bitemporal` turn events into
+rows.
 """

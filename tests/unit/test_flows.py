@@ -77,7 +77,7 @@ def test_problems_of_the_model_are_said_once() -> None:
         [Block("one", {}), Block("two", {"apply_as_delete": "x"})], {**MODEL, "stored_as_scd_type": 3}, {}
     )
     assert [
-        "stored_as_scd_type is 3; write 1 or 2",
+        "stored_as_scd_type is 3; write 1, 2 or bitemporal",
         "flow two: unknown option apply_as_delete; did you mean apply_as_deletes?",
     ] == problems
 

@@ -349,6 +349,19 @@ def test_repeats_are_not_read_again(target: Direct) -> None:
     ] == versions(target)
 
 
+def test_a_correction_among_repeats(target: Direct) -> None:
+    """The repeat before a corrected one ends a version, and shows its own untracked values there."""
+    config = {**CONFIG, "track_history_except_column_list": ["city"]}
+    rows = ", ".join(f"(1, 'c{time}', {time}, 1, 'U')" for time in range(1, 8))
+    target.run(config, sql=events(rows))
+    target.run(config, sql=events("(1, null, 5, 2, 'D')"))
+    assert [
+        (1, "c7", 1, None, 1, 2),
+        (1, "c4", 1, 5, 2, None),
+        (1, "c7", 6, None, 2, None),
+    ] == versions(target)
+
+
 def lined_up(target: Direct, sql: str) -> int:
     """Run, and count the events that were lined up."""
     plan = target.plan(CONFIG, sql=sql)

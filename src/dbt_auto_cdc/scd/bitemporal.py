@@ -249,23 +249,26 @@ left join {job.working(names.STORED)} as base on base.owner = touched.{names.OWN
     and base.start_at = cmp.{names.SEQUENCE}"""
 
 
-# An event is quiet if there is no word about its business time but the base's, and inner if no version starts with it.
+# An event is quiet if there is no other word about its business time, and inner if no version starts with it.
 _MIXED = """
-select *, lag(is_quiet) over events_of_line as after_quiet, lead(is_inner) over events_of_line as before_inner
+select *, lag(is_quiet) over events_of_line as after_quiet,
+    lead(is_quiet and not starts) over events_of_line as before_inner
 from (
-    select locator, line, sequence, system, system < first as is_base, false as is_new,
-        system < first and next_system is null and kind = 'upsert' as is_quiet,
-        system < first and next_system is null and kind = 'upsert' and not starts as is_inner
-    from known
-    where system >= first or next_system is null or next_system >= first
-    union all
-    select locator, line, sequence, system, false, true, false, false from arrived
-) as seen
+    select *, is_base and kind = 'upsert' and count(*) over (partition by line, sequence) = 1 as is_quiet
+    from (
+        select locator, line, sequence, system, kind, starts, system < first as is_base, false as is_new
+        from known
+        where system >= first or next_system is null or next_system >= first
+        union all
+        select locator, line, sequence, system, null, false, false, true from arrived
+    ) as seen
+) as told
 window events_of_line as (partition by line order by sequence, system)"""
 
 _KEPT = """
 select locator, line, is_base from mixed
-where not is_new and not (is_inner and coalesce(after_quiet, false) and coalesce(before_inner, false))"""
+where not is_new
+    and not (is_quiet and not starts and coalesce(after_quiet, false) and coalesce(before_inner, false))"""
 
 
 def _joined_to_parts(job: Job, alias: str) -> str:

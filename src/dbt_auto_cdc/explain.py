@@ -17,9 +17,8 @@ _WRITES = re.compile(
 )
 
 
-def explain(plan: Plan, relations: Relations, scd_type: str) -> str:
+def explain(plan: Plan, relations: Relations, kind: str) -> str:
     """Return the plan with a header of SQL comments above it, so that the whole can be pasted where SQL runs."""
-    kind = f"SCD type {scd_type}" if scd_type.isdigit() else scd_type
     facts = {
         "action": plan.action,
         "target": f"{relations.target}, {kind}, {'built' if plan.creates else 'goes on'}",

@@ -18,7 +18,7 @@ from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.relations import Beside, relations_of
 from dbt_auto_cdc.resolve import sequence_columns
 from dbt_auto_cdc.scd.changes import sequence_expression
-from dbt_auto_cdc.spec import AutoCdc
+from dbt_auto_cdc.spec import AutoCdc, ReplaceUsing, ReplaceWhere
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.bridge import Model
@@ -42,7 +42,13 @@ def call_in_model(*, resolver: Any, name: str, macro: str, full_refresh: bool) -
 
 def explain(*, model: Model, plan: Plan) -> str:
     """Return the plan of the next run as text for a person."""
-    return explanation.explain(plan, model.relations, model.spec.stored_as_scd_type)
+    spec = model.spec
+    if isinstance(spec, ReplaceUsing | ReplaceWhere):
+        kind = "rows replaced by key" if isinstance(spec, ReplaceUsing) else "rows replaced by range"
+    else:
+        scd_type = spec.stored_as_scd_type
+        kind = f"SCD type {scd_type}" if scd_type.isdigit() else scd_type
+    return explanation.explain(plan, model.relations, kind)
 
 
 def plan_adoption(

@@ -8,13 +8,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+_NUMBER = {
+    "s": ("", "s"),
+    "v": ("s", ""),
+    "is": ("is", "are"),
+    "was": ("was", "were"),
+    "has": ("has", "have"),
+}
+
 
 @dataclass(frozen=True)
 class Rule:
     """Something that must not be: when `measure` of the measured row is above zero, the run stops (or warns).
 
-    `text` may use {count} and {example}; the example is read from the measured column `<measure>_example`. Other
-    braces stand for themselves: they come from names in the user's configuration.
+    `text` may use {count} and {example}; the example is read from the measured column `<measure>_example`. What
+    follows the count agrees with it: row{s}, {is}, {was}, {has}, and a verb's ending, lack{v}. Other braces stand
+    for themselves: they come from names in the user's configuration.
     """
 
     measure: str
@@ -23,8 +32,9 @@ class Rule:
 
     def says(self, count: int, example: object) -> str:
         """Return the text about what was measured."""
-        values = {"{count}": str(count), "{example}": "null" if example is None else str(example)}
-        return re.sub(r"\{(?:count|example)\}", lambda found: values[found[0]], self.text)
+        values = {name: one if count == 1 else many for name, (one, many) in _NUMBER.items()}
+        values |= {"count": str(count), "example": "null" if example is None else str(example)}
+        return re.sub(rf"\{{({'|'.join(values)})\}}", lambda found: values[found[1]], self.text)
 
 
 @dataclass(frozen=True)

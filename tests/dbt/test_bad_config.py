@@ -178,7 +178,7 @@ def test_bad_data(shop: Project) -> None:
     assert "auto_cdc: model bad: 3 problems" in said
     assert "sequence_by seq is null in 1 of the new rows, for example id=2; " in said
     assert "key column id is null in 1 of the new rows, for example at seq 2; " in said
-    assert "1 times a key has different events at one sequence, for example id=3 at 5; " in said
+    assert "1 time a key has different events at one sequence, for example id=3 at 5; " in said
     assert before == {name: shop.query(f"from {name} order by all") for name in ("bad", "bad__auto_cdc")}
     assert ["bad", "bad__auto_cdc", "feed"] == tables(shop)
     shop.execute("delete from feed where id is null or seq is null or city = 'x'")
@@ -192,7 +192,7 @@ def test_ties_that_warn(shop: Project) -> None:
     shop.write("models/tied.sql", GOOD % ", sequence_ties='warn'")
     shop.succeed("run")
     assert (
-        "auto_cdc: model tied: 1 times a key has different events at one sequence, for example id=1 at 1;"
+        "auto_cdc: model tied: 1 time a key has different events at one sequence, for example id=1 at 1;"
         in shop.log
     )
     assert [("Oslo",)] == shop.query("select city from tied")

@@ -131,15 +131,15 @@ def test_an_adopted_history_equals_one_that_was_run(shop: Project) -> None:
     [
         (
             "(1, 'Oslo', 10, 30), (1, 'Bari', 20, null)",
-            "1 versions of .* end after .* example id=1 from 10 to 30",
+            "1 version of .* ends after .* example id=1 from 10 to 30",
         ),
         (
             "(1, 'Oslo', 10, null), (1, 'Bari', 20, null)",
-            "1 versions of .* have no end .* id=1 from 10 to null",
+            "1 version of .* has no end .* id=1 from 10 to null",
         ),
-        ("(1, 'Oslo', 10, 10)", "1 versions of .* end where they start .* id=1 from 10 to 10"),
-        ("(1, 'Oslo', null, 10)", "1 versions of .* have no __START_AT, for example id=1 from null to 10"),
-        ("(null, 'Oslo', 10, null)", "key column id is null in 1 rows of"),
+        ("(1, 'Oslo', 10, 10)", "1 version of .* ends at the start .* id=1 from 10 to 10"),
+        ("(1, 'Oslo', null, 10)", "1 version of .* has no __START_AT, for example id=1 from null to 10"),
+        ("(null, 'Oslo', 10, null)", "key column id is null in 1 row of"),
     ],
     ids=["overlap", "two open versions", "empty version", "no start", "no key"],
 )
@@ -220,7 +220,7 @@ def test_two_rows_of_a_key_are_refused(shop: Project) -> None:
     write_model(shop, scd_type=1)
     shop.execute("create table users as from (values (1, 'Oslo'), (1, 'Rome'), (2, 'Nice')) as t(id, city)")
     said = refuse(shop, "adopt", "{model: users}")
-    assert "1 keys have more than one row" in said
+    assert "1 key has more than one row" in said
     assert "for example id=1" in said
     assert [("users", "BASE TABLE")] == relations(shop)
 

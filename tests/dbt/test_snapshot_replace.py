@@ -95,7 +95,7 @@ def test_snapshots(shop: Project) -> None:
     shop.succeed("run")
     assert AFTER_SECOND == shop.query(HISTORY.format("users"))
     assert "AUTO CDC 0 upserted, 0 deleted, 2 read, 1 skipped in" in shop.log
-    assert "auto_cdc: model users: 1 snapshot versions are not above the last one applied" in shop.log
+    assert "not above the last one applied" not in shop.log
     assert (0, 1) == (figures(shop)["num_upserted_rows"], figures(shop)["num_skipped_versions"])
 
     shop.succeed("run", "--full-refresh")

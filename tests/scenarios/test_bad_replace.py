@@ -134,7 +134,7 @@ def test_null_sequence(using: Kept) -> None:
 def test_null_sequence_in_a_first_run() -> None:
     """Nothing is created."""
     target = first_run("replace_using", "('n', 1, null, 1.5)")
-    assert target.problem(USING).startswith("sequence_by seq is null in 1 rows, for example region=n; ")
+    assert target.problem(USING).startswith("sequence_by seq is null in 1 row, for example region=n; ")
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_duplicate_keys_in_a_first_run(config: dict[str, Any]) -> None:
     """Nothing is created; with the missing key column there are no duplicates."""
     target = first_run("(1, 'n', 'Oslo', 'a', 20)", "(1, 's', 'Oslo', 'a', 20)")
     assert target.problem(config).startswith(
-        "1 keys stand in one version more than once, for example id=1 in "
+        "1 key stands in one version more than once, for example id=1 in "
     )
     target.run({**config, "keys": ["id", "region"]})
     assert 2 == len(target.rows())
@@ -112,7 +112,7 @@ def test_several_null_keys_on_a_first_run(config: dict[str, Any]) -> None:
     """Nothing is created."""
     target = first_run("(null, null, 'x', 'x', 1)", "(1, null, 'x', 'x', 1)")
     problems = target.problems({**config, "keys": ["id", "region"]})
-    said = ("key column id is null in 1 rows", "key column region is null in 2 rows")
+    said = ("key column id is null in 1 row", "key column region is null in 2 rows")
     assert list(said) == [problem[: len(start)] for problem, start in zip(problems, said, strict=True)]
 
 
@@ -124,14 +124,14 @@ def test_null_version(target: Kept, config: dict[str, Any]) -> None:
         "snapshot_version is null in 2 rows, for example id=7; every row needs the version of the snapshot it belongs"
         " to"
     )
-    assert key.startswith("key column id is null in 1 rows, for example in version null; ")
+    assert key.startswith("key column id is null in 1 row, for example in version null; ")
 
 
 def test_a_version_that_is_always_null(config: dict[str, Any]) -> None:
     """A null of a type is refused with the rows, one without a type because it has no order."""
     target = first_run("(7, 'n', 'x', 'x', 1)")
     said = target.problem({**config, "snapshot_version": "cast(null as date)"})
-    assert said.startswith("snapshot_version is null in 1 rows, for example id=7; ")
+    assert said.startswith("snapshot_version is null in 1 row, for example id=7; ")
     said = target.problem({**config, "snapshot_version": "null"})
     assert said.startswith('snapshot_version has type "NULL", which has no order; ')
 
@@ -163,17 +163,30 @@ def test_a_version_column_that_widened(target: Kept, config: dict[str, Any]) -> 
 
 
 def test_late_versions_are_skipped(target: Kept, config: dict[str, Any]) -> None:
-    """They are counted and warned about, with an example; what is above the last one is applied."""
+    """They are counted; what is above the last one is applied. A warning tells which of them never were."""
     target.feeds("(1, 'n', 'late', 'a', 5)", "(1, 'n', 'late', 'a', 10)", "(1, 'n', 'Kiel', 'b', 20)")
     outcome = target.run(config)
     assert [(1, "Kiel", "b")] == current(target)
     (warning,) = outcome.warnings
     assert warning == (
-        "2 snapshot versions are not above the last one applied and were skipped, for example 10 (the last one is 10);"
+        "1 snapshot version is not above the last one applied and was skipped, for example 5 (the last one is 10);"
         " snapshots apply in ascending order"
     )
     assert 2 == outcome.figures["num_skipped_versions"]
     assert outcome.message.endswith(" 3 read, 2 skipped")
+    assert "for example 5 (the last one is 20)" in target.run(config).warnings[0]
+
+
+def test_versions_that_are_read_again_are_not_late(target: Kept, config: dict[str, Any]) -> None:
+    """A model that re-reads all its dumps warns of nothing, whichever runs applied them; they count as skipped."""
+    dumps = [f"({key}, 'n', 'Oslo', 'a', {version})" for key, version in ((1, 10), (2, 20), (3, 30), (4, 40))]
+    for until in (2, 3, 4):
+        target.feeds(*dumps[:until])
+        assert [] == target.run(config).warnings
+    outcome = target.run(config)
+    assert ([], 4) == (outcome.warnings, outcome.figures["num_skipped_versions"])
+    target.run(config, full_refresh=True)
+    assert [] == target.run(config).warnings
 
 
 def test_only_late_versions(target: Kept, config: dict[str, Any]) -> None:
@@ -303,7 +316,7 @@ def test_too_many_deletes(target: Kept, config: dict[str, Any]) -> None:
     target.feeds("(1, 'n', 'Oslo', 'a', 20), (2, 'n', 'Rome', 'a', 20)")
     guarded = {**config, "max_delete_ratio": 0.4}
     assert target.problem(guarded) == (
-        "1 versions delete more than max_delete_ratio 0.4 allows, for example version 20 deletes 2 of 4 rows; a"
+        "1 version deletes more than max_delete_ratio 0.4 allows, for example version 20 deletes 2 of 4 rows; a"
         " half-written extract looks like that: check the source, or raise max_delete_ratio"
     )
     target.run({**guarded, "max_delete_ratio": 0.5})
@@ -498,7 +511,7 @@ def test_two_rows_of_a_key_by_hand() -> None:
     target.run(SCD1)
     target.feeds(FIRST.replace("10)", "30)").replace("Oslo", "Kiel"))
     assert target.problem(SCD1) == (
-        "1 keys have more than one row in the target, for example id=1; they were written by hand: delete all but one"
+        "1 key has more than one row in the target, for example id=1; written by hand: delete all but one"
         " of each"
     )
 
@@ -508,7 +521,7 @@ def test_two_open_versions_of_a_key_by_hand() -> None:
     target = kept(SCD2)
     target.connection.execute("insert into target select * replace ('x' as city) from target where id = 1")
     target.feeds(FIRST.replace("10)", "30)").replace("Oslo", "Kiel"))
-    assert "rows of the target have bounds that overlap, are empty or lack __START_AT" in target.problem(SCD2)
+    assert "row of the target has bounds that overlap, are empty or lack __START_AT" in target.problem(SCD2)
 
 
 HISTORY = 'select city, "__START_AT", "__END_AT" from target where id = {} order by 2'

@@ -248,7 +248,7 @@ def test_odd_names(target: Direct, name: str) -> None:
         take(target, options, values("(1, 1, 'a'), (2, 1, 'b')", listed), full_refresh=True)
         take(target, options, values("(1, 2, 'c')", listed))
         assert [(1, 2, "c"), (2, 1, "b")] == table(target)
-        with pytest.raises(Exception, match=r"sequence_by .* is null in 1 rows, for example .*=1"):
+        with pytest.raises(Exception, match=r"sequence_by .* is null in 1 row, for example .*=1"):
             take(target, options, values("(1, null::integer, 'c')", listed))
         where = {**WHERE, "replace_where": f"{columns['key']} = 1 and {columns['sequence']} > 1"}
         take(target, where, values("(1, 2, 'd'), (2, 2, 'd')", listed), full_refresh=True)

@@ -349,7 +349,7 @@ def test_odd_names(target: Direct, config: dict[str, Any], name: str) -> None:
         take(target, options, values("(1, 'Oslo', 1), (2, 'Rome', 1)", listed), full_refresh=True)
         take(target, options, values("(1, 'Kiel', 2), (1, 'Bari', 3)", listed))
         assert "Bari" in {list(row.values())[1] for row in target.rows()}
-        with pytest.raises(Exception, match="1 keys stand in one version more than once, for example"):
+        with pytest.raises(Exception, match="1 key stands in one version more than once, for example"):
             take(target, options, values("(1, 'Kiel', 4), (1, 'Bari', 4)", listed))
 
 

@@ -91,6 +91,21 @@ class Engine:
         del type_name
         return expression
 
+    def null_parts(self, expression: str, type_name: str) -> list[str]:
+        """Return the conditions that a part of a composite value is null; none for what has no parts."""
+        del expression, type_name
+        return []
+
+    def packed(self, name: str, columns: list[str], condition: str) -> list[str]:
+        """Return the select list that keeps columns where a condition holds, for one that mostly does not."""
+        del name
+        return [f"case when {condition} then {column} end as {column}" for column in columns]
+
+    def unpacked(self, packed: str, column: str) -> str:
+        """Return one of the columns that `packed` kept; `packed` is its name, with the relation's before it."""
+        relation, _, _ = packed.partition(".")
+        return f"{relation}.{column}"
+
     def descending(self, expression: str) -> str:
         """Return an ORDER BY entry: greatest first, null last."""
         return f"{expression} desc nulls last"

@@ -116,6 +116,25 @@ class DuckDB(Engine):
         unknown = f"list_filter({names}, lambda entry: entry is null or lower(entry) not in ({known}))"
         return f"case when len({unknown}) > 0 then coalesce({unknown}[1], 'null') end"
 
+    def null_parts(self, expression: str, type_name: str) -> list[str]:
+        """Return the conditions that a part of a struct is null, at whatever depth."""
+        found = []
+        for name, member in self.fields(type_name):
+            part = self.field(expression, name)
+            found += [f"{part} is null", *self.null_parts(part, member)]
+        return found
+
+    def packed(self, name: str, columns: list[str], condition: str) -> list[str]:
+        """Return one list of no or one struct: a column of nulls costs a temporary table as much as one of values."""
+        if not columns:
+            return []
+        values = ", ".join(f"{column} := {column}" for column in columns)
+        return [f"case when {condition} then [struct_pack({values})] end as {name}"]
+
+    def unpacked(self, packed: str, column: str) -> str:
+        """Return one of the columns that `packed` kept."""
+        return f"({packed})[1].{column}"
+
     def is_orderable(self, type_name: str) -> bool:
         """Whether values of a type have an order."""
         if found := _ARRAY.fullmatch(type_name):

@@ -171,8 +171,8 @@ from {job.target} as src""",
     )
     rule = Rule(
         "repeated_keys",
-        f"{{count}} keys have more than one row in {job.target}, for example {{example}}; an SCD type 1 target has one"
-        f" row a key: delete the others",
+        f"{{count}} key{{s}} {{has}} more than one row in {job.target}, for example {{example}}; an SCD type 1 target"
+        f" has one row a key: delete the others",
     )
     return Step("check the table", query.render(), measures=True, rules=(*_key_rules(job), rule))
 
@@ -206,20 +206,20 @@ select
 from versions as tgt""",
         )
     )
-    found = f"{{count}} versions of {job.target}"
+    found = f"{{count}} version{{s}} of {job.target}"
     rules = (
-        Rule("without_start", f"{found} have no {names.START_AT}, for example {{example}}; fill it"),
+        Rule("without_start", f"{found} {{has}} no {names.START_AT}, for example {{example}}; fill it"),
         Rule(
-            "empty_versions", f"{found} end where they start or before, for example {{example}}; delete them"
+            "empty_versions", f"{found} end{{v}} at the start or before, for example {{example}}; delete them"
         ),
         Rule(
             "open_versions",
-            f"{found} have no end though a later one of their key starts, for example {{example}}; set"
+            f"{found} {{has}} no end though a later one of the key starts, for example {{example}}; set"
             f" {names.END_AT} to that start",
         ),
         Rule(
             "overlaps",
-            f"{found} end after the next one of their key starts, for example {{example}}; set {names.END_AT} to"
+            f"{found} end{{v}} after the next one of the key starts, for example {{example}}; set {names.END_AT} to"
             f" that start",
         ),
     )
@@ -244,7 +244,7 @@ def _key_rules(job: Job) -> tuple[Rule, ...]:
     return tuple(
         Rule(
             f"null_key_{number}",
-            f"key column {column.name} is null in {{count}} rows of {job.target}; give them a key, or delete them",
+            f"key column {column.name} is null in {{count}} row{{s}} of {job.target}; give them a key, or delete them",
         )
         for number, column in enumerate(job.layout.keys)
     )

@@ -46,7 +46,7 @@ def _beside_dumps(job: Job, spec: FlowEvents, before: State) -> tuple[tuple[Step
     working += [names.DUMP + suffix for suffix in (names.STAGE, names.VERSIONS, names.EVENTS)]
     read = (*combined.read(dump, limits), *scd1.read(job))
     if job.builds:
-        remembers = [scd1.remembered(job), scd1.truncation(job), snapshot.last(dump)]
+        remembers = [scd1.remembered(job), scd1.truncation(job), snapshot.last(dump), snapshot.applied(dump)]
         return (*read, *tables.build(job, before, combined.rows(job, dump), remembers)), working
     compared = (*combined.compared(job, dump), combined.judged(job, dump, limits))
     written = (*combined.apply(job, dump), *tables.record(job))

@@ -13,9 +13,10 @@ from dbt_auto_cdc.resolve import is_constant
 from dbt_auto_cdc.scd import check, scd1, scd2, snapshot
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import AutoCdcSnapshot
+from dbt_auto_cdc.sql import Query
 from dbt_auto_cdc.state import State
 
-_WORKING = [names.STAGE, names.VERSIONS, names.EVENTS]
+_WORKING = [names.STAGE, names.VERSIONS]
 
 
 def plan(table: Table) -> Plan:
@@ -39,9 +40,10 @@ def plan(table: Table) -> Plan:
     read = (
         snapshot.stage(job),
         snapshot.versions(job, limits),
-        snapshot.measured(job, limits),
-        *snapshot.differences(job),
-        snapshot.judged(job, limits),
+        snapshot.counted(job, limits),
+        *snapshot.moving(job),
+        *snapshot.measured(job, limits),
+        *snapshot.differences(job, limits),
     )
     by_mode = _scd2 if job.spec.scd2 else _scd1
     steps, working = by_mode(job, table.state, read)
@@ -58,25 +60,30 @@ def _is_constant(spec: AutoCdcSnapshot, state: State) -> bool:
 def _scd1(job: Job, before: State, read: tuple[Step, ...]) -> tuple[tuple[Step, ...], list[str]]:
     working = [names.WINNERS, names.GONE]
     if job.builds:
-        return (*read, *tables.build(job, before, snapshot.rows(job), [snapshot.last(job)])), working
+        return (*read, *tables.build(job, before, snapshot.rows(job), _remembers(job))), working
     written = (
         scd1.gone_rows(job, (check.NEW,)),
         *scd1.write(job, snapshot.rows(job)),
-        snapshot.remember(job),
+        *snapshot.remember(job),
     )
     return (*evolution.prepare(job), *read, *written, *tables.record(job)), working
 
 
 def _scd2(job: Job, before: State, read: tuple[Step, ...]) -> tuple[tuple[Step, ...], list[str]]:
-    working = [names.STORED, names.LINE, names.TIMELINE]
+    working = [names.MOVING, names.EVENTS, names.STORED, names.LINE, names.TIMELINE]
     if job.builds:
-        built = tables.build(job, before, scd2.versions(job), [snapshot.last(job)])
+        built = tables.build(job, before, snapshot.built_rows(job), _remembers(job))
         return (*read, *scd2.timeline(job), *built), working
     written = (
         *snapshot.open_versions(job),
         *scd2.timeline(job),
         scd2.measure(job),
         *scd2.write(job),
-        snapshot.remember(job),
+        *snapshot.plain(job),
+        *snapshot.remember(job),
     )
     return (*evolution.prepare(job), *read, *written, *tables.record(job)), working
+
+
+def _remembers(job: Job) -> list[Query]:
+    return [snapshot.last(job), snapshot.applied(job)]

@@ -15,7 +15,7 @@ from dbt_auto_cdc.scd import changes, replace
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import ReplaceUsing, ReplaceWhere
 
-_USING = [names.STAGE, names.WINNERS, names.EVENTS]
+_USING = [names.STAGE, names.STORED, names.WINNERS, names.EVENTS]
 _WHERE = [names.STAGE, names.GONE, names.EVENTS]
 
 
@@ -29,14 +29,13 @@ def plan_using(table: Table) -> Plan:
     if job.reads_a_part:
         return evolution.only(job)
     appends = written.equal_sequence == "append"
-    read = (changes.stage(job), replace.standings(job), replace.checked(job))
+    read = (changes.stage(job), *replace.standings(job), replace.checked(job))
     if job.builds:
         rows = replace.newest(job, which=f"won.{names.IS_NEW}")
         steps = (*read, *tables.build(job, table.state, rows, []))
     else:
-        compared = replace.differences(job, appends=appends)
-        replaced = replace.replace_keys(job, appends=appends)
-        steps = (*evolution.prepare(job), *read, *compared, *replaced, *tables.record(job))
+        replaced = (*replace.replace_equal(job, appends=appends), *replace.replace_newer(job))
+        steps = (*evolution.prepare(job), *read, *replaced, *tables.record(job))
     return tables.finished(job, why or "replace the rows of the incoming keys", steps, _USING)
 
 

@@ -45,11 +45,7 @@ def stage(job: Job, known: Known | None = None) -> Step:
     sequence and the kind. No row is dropped; where known events are told here, they keep no values but their keys,
     so that a feed that is read again costs a narrow table.
     """
-    columns = [f"{value} as {name}" for name, value in zip(job.staged, _values(job), strict=True)]
-    columns += [f"{value} as {name}" for name, value in _orders(job).items()]
-    columns.append(f"{kind_expression(job.spec, job.state.feed, job.engine)} as {names.KIND}")
-    source = f"from (\n{indented(job.state.model_sql)}\n) as src"
-    query = Query().then("evaluated", f"select\n    {comma(columns)}\n{source}")
+    query = evaluated(job)
     if known:
         marks = [
             f"{known.is_new} as {names.IS_NEW}",
@@ -64,8 +60,13 @@ def stage(job: Job, known: Known | None = None) -> Step:
             for name in (*job.staged, names.HIDDEN, *known.more)
         ]
         query = query.then(
-            "told", f"select src.*, {', '.join(marks)}\nfrom evaluated as src\n{known.join}"
+            "told", f"select src.*, {', '.join(marks)}\nfrom {query.last} as src\n{known.join}"
         ).then("stage", f"select\n    {comma([*kept, *EVENT, names.IS_NEW, names.IS_LATE])}\nfrom told")
+    return staged(job, query)
+
+
+def staged(job: Job, query: Query) -> Step:
+    """Return the one step that reads what the model selects."""
     return Step("stage the model's rows", job.engine.create_working(job.working(names.STAGE), query))
 
 
@@ -76,6 +77,37 @@ def _orders(job: Job) -> dict[str, str]:
     if spec.system_sequence_by:
         orders[names.SYSTEM_SEQUENCE] = sequence_expression(spec.system_sequence_by, layout.system, engine)
     return orders
+
+
+def evaluated(job: Job) -> Query:
+    """Return the model's rows with the output columns, the sequences and the kind, each expression evaluated once.
+
+    A sequence that is a struct is null as soon as one part of it is.
+    """
+    columns = [f"{value} as {name}" for name, value in zip(job.staged, _values(job), strict=True)]
+    columns += [f"{value} as {name}" for name, value in _orders(job).items()]
+    columns.append(f"{kind_expression(job.spec, job.state.feed, job.engine)} as {names.KIND}")
+    source = f"from (\n{indented(job.state.model_sql)}\n) as src"
+    query = Query().then("evaluated", f"select\n    {comma(columns)}\n{source}")
+    wholes = [_whole_sequence(job, name) for name in _orders(job)]
+    if wholes == of("src", _orders(job)):
+        return query
+    columns = [*of("src", job.staged), *wholes, f"src.{names.KIND}"]
+    return query.then("whole", f"select {', '.join(columns)} from evaluated as src")
+
+
+def _whole_sequence(job: Job, name: str) -> str:
+    """Return a sequence that was evaluated, or null where a part of it is; a list of columns was seen to already."""
+    layout, sequence = job.layout, f"src.{name}"
+    parts, type_name = (
+        (layout.sequence, layout.sequence_type)
+        if name == names.SEQUENCE
+        else (layout.system, layout.system_type)
+    )
+    missing = job.engine.null_parts(sequence, type_name)
+    if not missing or len(parts) > 1:
+        return sequence
+    return f"case when {any_of(missing)} then null else {sequence} end as {name}"
 
 
 def _values(job: Job) -> list[str]:

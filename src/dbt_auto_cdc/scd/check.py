@@ -216,7 +216,7 @@ def _rules(job: Job) -> tuple[Rule, ...]:
         rules.append(
             Rule(
                 TIED,
-                f"{{count}} times a key has different events {place}, for example {{example}}; make"
+                f"{{count}} time{{s}} a key has different events {place}, for example {{example}}; make"
                 f" {option} finer (a list adds a tie-breaker: {[*written, 'log_position']}), filter"
                 f" before-images out in the model, or set sequence_ties to allow",
                 warns=spec.sequence_ties == "warn",

@@ -46,7 +46,8 @@ def jobs(job: Job, spec: FlowEvents) -> tuple[Job, Job, snapshot.Limits]:
 
 def read(dump: Job, limits: snapshot.Limits) -> tuple[Step, ...]:
     """Stage and check the dumps; of those that wait only the greatest matters, but all are checked."""
-    return (snapshot.stage(dump), snapshot.versions(dump, limits), snapshot.measured(dump, limits))
+    counted = (snapshot.versions(dump, limits), snapshot.counted(dump, limits))
+    return (snapshot.stage(dump), *counted, *snapshot.measured(dump, limits))
 
 
 def present(job: Job, dump: Job) -> str:
@@ -155,7 +156,7 @@ def judged(job: Job, dump: Job, limits: snapshot.Limits) -> Step:
 
 _BY_HAND = Rule(
     "repeated_keys",
-    "{count} keys have more than one row in the target, for example {example}; they were written by hand: delete"
+    "{count} key{s} {has} more than one row in the target, for example {example}; written by hand: delete"
     " all but one of each",
 )
 
@@ -175,8 +176,8 @@ where latest.sequence is not null and counted.num_deleted_rows > {ratio} * store
 def _too_many(ratio: float) -> Rule:
     return Rule(
         "greedy_versions",
-        f"{{count}} versions delete more than max_delete_ratio {ratio} allows, for example {{example}}; a half-written"
-        f" extract looks like that: check the source, or raise max_delete_ratio",
+        f"{{count}} version{{s}} delete{{v}} more than max_delete_ratio {ratio} allows, for example {{example}}; a"
+        f" half-written extract looks like that: check the source, or raise max_delete_ratio",
     )
 
 
@@ -210,5 +211,6 @@ def apply(job: Job, dump: Job) -> tuple[Step, ...]:
     return (
         *scd1.apply(job, replaced),
         Step("forget the last version", forget, waiting),
-        Step("remember the version", remember, waiting),
+        Step("remember the last version", remember, waiting),
+        snapshot.remember_all(dump),
     )

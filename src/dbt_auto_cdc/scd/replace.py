@@ -15,15 +15,24 @@ from dbt_auto_cdc.state import Column
 
 DIFFERING = "num_differing_rows"
 EQUAL = "num_equal_keys"
+NEWER = "num_newer_keys"
 
 
-def standings(job: Job) -> Step:
+def standings(job: Job) -> tuple[Step, ...]:
     """Find each incoming key's greatest sequence. Out: one row per key, and how it stands to what is stored."""
     keys, stand = of("stg", job.keys), f"max(stg.{names.SEQUENCE})"
     staged = f"from {job.working(names.STAGE)} as stg"
+    found: tuple[Step, ...] = ()
+    query = Query()
     if job.builds:
         marks = [f"true as {names.IS_NEW}", f"false as {names.SAME}", f"0 as {names.COPIES}"]
     else:
+        found = (_stored(job),)
+        query = query.then(
+            "stored",
+            f"select {', '.join(job.keys)}, max({names.SEQUENCE}) as {names.LATEST}\n"
+            f"from {job.working(names.STORED)} group by {', '.join(job.keys)}",
+        )
         stored, late = f"max(stored.{names.LATEST})", f"stg.{names.SEQUENCE} < stored.{names.LATEST}"
         marks = [
             f"({stored} is null or {stand} > {stored}) as {names.IS_NEW}",
@@ -32,22 +41,21 @@ def standings(job: Job) -> Step:
         ]
         staged += f"\nleft join stored on {_same(job, 'stored', 'stg')}"
     columns = comma([*keys, f"{stand} as {names.LATEST}", *marks])
-    query = Query() if job.builds else _stored(job)
     query = query.then("standings", f"select\n    {columns}\n{staged}\ngroup by {', '.join(keys)}")
-    return Step(
-        "find the newest rows of each key", job.engine.create_working(job.working(names.WINNERS), query)
-    )
+    table = job.engine.create_working(job.working(names.WINNERS), query)
+    return (*found, Step("find the newest rows of each key", table))
 
 
-def _stored(job: Job) -> Query:
-    """The greatest stored sequence of each incoming key that the target has."""
-    keys = ", ".join(of("inc", job.keys))
+def _stored(job: Job) -> Step:
+    """Find the target's rows of the incoming keys, narrowly. Out: one row per such row."""
+    columns = [*of("tgt", job.keys), f"tgt.{_sequence(job)} as {names.SEQUENCE}"]
+    columns.append(f"tgt.{job.engine.locator} as {names.LOCATOR}")
     incoming = f"select distinct {', '.join(job.keys)} from {job.working(names.STAGE)}"
     stored = f"""
-select {keys}, max(tgt.{_sequence(job)}) as {names.LATEST}
-from {job.target} as tgt join incoming as inc on {_same(job, "inc", "tgt")}
-group by {keys}"""
-    return Query().then("incoming", incoming).then("stored", stored)
+select {", ".join(columns)}
+from {job.target} as tgt join incoming as inc on {_same(job, "inc", "tgt")}"""
+    query = Query().then("incoming", incoming).then("stored", stored)
+    return Step("find the rows of the keys", job.engine.create_working(job.working(names.STORED), query))
 
 
 def _sequence(job: Job) -> str:
@@ -73,6 +81,7 @@ from {job.working(names.STAGE)} as stg"""
     stood = f"""
 select
     count(case when won.{names.SAME} then 1 end) as {EQUAL},
+    count(case when won.{names.IS_NEW} then 1 end) as {NEWER},
     coalesce(sum(won.{names.COPIES}), 0) as {check.LATE}
 from {job.working(names.WINNERS)} as won"""
     query = (
@@ -80,7 +89,7 @@ from {job.working(names.WINNERS)} as won"""
     )
     rule = Rule(
         "null_sequence",
-        f"sequence_by {job.spec.sequence_by[0]} is null in {{count}} rows, for example {{example}}; a null has no"
+        f"sequence_by {job.spec.sequence_by[0]} is null in {{count}} row{{s}}, for example {{example}}; a null has no"
         f" place in the order: filter such rows out in the model, or compute a value",
     )
     return Step("check the rows", query.render(), measures=True, rules=(rule,))
@@ -101,20 +110,61 @@ def newest(job: Job, *, which: str, among: str = "") -> Query:
     )
 
 
-def differences(job: Job, *, appends: bool) -> tuple[Step, Step]:
-    """Set the newest rows of the keys to be replaced beside the stored ones, as multisets, and count.
+def replace_newer(job: Job) -> tuple[Step, Step]:
+    """Replace the rows of the keys that have come with a greater sequence: all of them differ in that already."""
+    gone = Query().then(
+        "gone",
+        f"select old.{names.LOCATOR}\nfrom {job.working(names.STORED)} as old\n"
+        f"join {job.working(names.WINNERS)} as won on {_same(job, 'won', 'old')}\nwhere won.{names.IS_NEW}",
+    )
+    delete = job.engine.delete_located(job.target, gone)
+    insert = job.engine.insert(job.target, job.output, newest(job, which=f"won.{names.IS_NEW}"))
+    return (
+        Step("delete the rows of the keys", delete, (NEWER,), counts="num_deleted_rows"),
+        Step("insert the newest rows", insert, (NEWER,), counts="num_upserted_rows"),
+    )
 
-    Out: the rows that one side has more often than the other, with the difference.
+
+def replace_equal(job: Job, *, appends: bool) -> tuple[Step, ...]:
+    """Replace the rows of the keys that have come with the stored sequence, where any differ.
+
+    With `appends` they are added to those that are stored.
     """
-    which = f"won.{names.IS_NEW}" if appends else f"(won.{names.IS_NEW} or won.{names.SAME})"
+    which = f"won.{names.SAME}"
+    if appends:
+        added = job.engine.insert(job.target, job.output, newest(job, which=which))
+        return (Step("add rows at the stored sequence", added, (EQUAL,), counts="num_upserted_rows"),)
     stored = f"""
 select {", ".join(of("tgt", job.output))}
 from {job.target} as tgt join {job.working(names.WINNERS)} as won on {_same(job, "won", "tgt")}
 where {which}"""
-    return _differing(job, newest(job, which=which).render(), stored)
+    differing = f"select distinct {', '.join(job.keys)} from {job.working(names.EVENTS)}"
+    gone = Query().then(
+        "gone",
+        f"select old.{names.LOCATOR}\nfrom {job.working(names.STORED)} as old\n"
+        f"join (\n{indented(differing)}\n) as dif on {_same(job, 'dif', 'old')}",
+    )
+    came = newest(job, which=which, among=differing)
+    return (
+        *_differing(job, newest(job, which=which).render(), stored, (EQUAL,)),
+        Step(
+            "delete the rows of the keys that differ",
+            job.engine.delete_located(job.target, gone),
+            (DIFFERING,),
+        ),
+        Step(
+            "insert the rows of the keys that differ",
+            job.engine.insert(job.target, job.output, came),
+            (DIFFERING,),
+        ),
+    )
 
 
-def _differing(job: Job, incoming: str, stored: str) -> tuple[Step, Step]:
+def _differing(job: Job, incoming: str, stored: str, only_if: tuple[str, ...] = ()) -> tuple[Step, Step]:
+    """Set incoming rows beside stored ones, as multisets, and count.
+
+    Out: the rows that one side has more often than the other, with the difference.
+    """
     values = [
         job.engine.comparable(name, column.type)
         for name, column in zip(job.output, job.layout.output, strict=True)
@@ -139,28 +189,9 @@ select
     coalesce(-sum(case when {names.COPIES} < 0 then {names.COPIES} end), 0) as num_deleted_rows
 from {table}"""
     return (
-        Step("compare the rows", job.engine.create_working(table, find)),
-        Step("count the differences", measured.strip(), measures=True),
+        Step("compare the rows", job.engine.create_working(table, find), only_if),
+        Step("count the differences", measured.strip(), only_if, measures=True),
     )
-
-
-def replace_keys(job: Job, *, appends: bool) -> tuple[Step, ...]:
-    """Replace the rows of the keys that differ; with `appends`, add those at the stored sequence."""
-    differing = f"select distinct {', '.join(job.keys)} from {job.working(names.EVENTS)}"
-    gone = Query().then(
-        "gone",
-        f"select tgt.{job.engine.locator}\nfrom {job.target} as tgt\n"
-        f"join (\n{indented(differing)}\n) as dif on {_same(job, 'dif', 'tgt')}",
-    )
-    came = newest(job, which=f"not won.{names.SAME}" if appends else "true", among=differing)
-    steps = [
-        Step("delete the rows of the keys", job.engine.delete_located(job.target, gone), (DIFFERING,)),
-        Step("insert the newest rows", job.engine.insert(job.target, job.output, came), (DIFFERING,)),
-    ]
-    if appends:
-        added = job.engine.insert(job.target, job.output, newest(job, which=f"won.{names.SAME}"))
-        steps.append(Step("add rows at the stored sequence", added, (EQUAL,), counts="num_upserted_rows"))
-    return tuple(steps)
 
 
 # a range

@@ -630,8 +630,8 @@ from {job.working(names.TIMELINE)}"""
     query = query.then("measured", measured)
     rule = Rule(
         "crossed_versions",
-        f"{{count}} rows of the target have bounds that overlap, are empty or lack {names.START_AT}, for example"
-        f" {{example}}; they were written by hand: correct them, one open row a key and no overlap",
+        f"{{count}} row{{s}} of the target {{has}} bounds that overlap, are empty or lack {names.START_AT}, for example"
+        f" {{example}}; written by hand: correct them, one open row a key and no overlap",
     )
     return Step("measure what changes", query.render(), only_if=(check.NEW,), measures=True, rules=(rule,))
 

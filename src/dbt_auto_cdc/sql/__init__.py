@@ -25,6 +25,11 @@ class Query:
         """Return the query with one more step."""
         return Query((*self.steps, (name, select.strip())))
 
+    @property
+    def last(self) -> str:
+        """The name of the last step."""
+        return self.steps[-1][0]
+
     def render(self) -> str:
         """Return the SQL text, without a closing semicolon."""
         *ctes, (_, last) = self.steps

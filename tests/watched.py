@@ -71,6 +71,23 @@ class Look:
         return sorted_rows(self.target.values())
 
 
+def look_at(connection: duckdb.DuckDBPyConnection, name: str) -> Look:
+    """Return what a target and its companion hold; nothing before the first run."""
+
+    def read(query: str) -> list[Row]:
+        try:
+            cursor = connection.execute(query)
+        except duckdb.CatalogException:
+            return []
+        columns = [column[0] for column in cursor.description or ()]
+        return [plain(dict(zip(columns, row, strict=True))) for row in cursor.fetchall()]
+
+    return Look(
+        {row.pop("rowid"): row for row in read(f'select rowid, * from "{name}"')},
+        Counter(comparable(row) for row in read(f'select * from "{name}__auto_cdc"')),
+    )
+
+
 @dataclass
 class Watched:
     """One target of a shape, run after run; `model` is what it must equal.
@@ -101,10 +118,7 @@ class Watched:
 
     def look(self) -> Look:
         """Return what target and companion hold; nothing before the first run."""
-        return Look(
-            {row.pop("rowid"): row for row in self._read(f'select rowid, * from "{self.name}"')},
-            Counter(comparable(row) for row in self._read(f'select * from "{self.companion}"')),
-        )
+        return look_at(self.connection, self.name)
 
     def send(self, events: Iterable[Event]) -> Outcome:
         """Give the product one run of events, and leave the model alone."""
@@ -156,14 +170,6 @@ class Watched:
                 assert same_version == ([without_end(row) | {END: stays[END]}] if stays else []), (
                     f"{row} moved"
                 )
-
-    def _read(self, query: str) -> list[Row]:
-        try:
-            cursor = self.connection.execute(query)
-        except duckdb.CatalogException:
-            return []
-        columns = [column[0] for column in cursor.description or ()]
-        return [plain(dict(zip(columns, row, strict=True))) for row in cursor.fetchall()]
 
 
 class Expected:

@@ -24,24 +24,15 @@ from tests.case_data import create_table
 from tests.direct import Direct
 from tests.flow_sql import FlowSql, compiled
 from tests.strategies import Shape, Tracking
-from tests.watched import Look, Watched, nightly, options_of
+from tests.watched import Look, look_at, nightly, options_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from dbt_auto_cdc.execute import Sent
     from tests.dbt_project import Project
-    from tests.reference_model import Event
 
 ROOT = Path(__file__).parents[2]
-SCD1 = Shape(1, ("id",), ("a", "b"), ("seq",), is_sequence_output=False, tracking=Tracking("all"))
-SCD2 = Shape(2, ("id",), ("a", "b"), ("seq",), is_sequence_output=False, tracking=Tracking("columns", ("a",)))
-SHAPES = {"scd1": SCD1, "scd2": SCD2}
-# What is kept from one feed, and from a feed, a history that is read once, and a dump.
-KINDS = {**SHAPES, "flows": SCD1}
-FLOWS = compiled(
-    FlowSql("history", "select * from feed where id % 2 = 0", {"once": True}),
-    FlowSql("feed", "select * from feed where id % 2 = 1 or op = 'T'"),
-    FlowSql("dump", "select * from dump", {"snapshot_version": "taken"}),
-)
 COMMIT = "commit"
 
 
@@ -62,13 +53,35 @@ def ask(what: str) -> None:
 def main(database: str, kind: str, full_refresh: str) -> None:
     """Run once on the feed that is there, under the eyes of the test that started this process."""
     with duckdb.connect(database) as connection:
-        target = Obedient(connection)
-        target.run(options_of(KINDS[kind]), sql=sql_of(kind), full_refresh=full_refresh == "True")
+        KINDS[kind].run_on(Obedient(connection), full_refresh=full_refresh == "True")
         ask(COMMIT)
 
 
-def sql_of(kind: str) -> str:
-    return FLOWS if kind == "flows" else "select * from feed"
+@dataclass(frozen=True)
+class Mode:
+    """A kind of target: how it is configured, and what a run reads; `since` is the least place in the order.
+
+    With `flows` the model's SQL is theirs, and a dump is delivered beside the feed.
+    """
+
+    options: dict[str, Any]
+    types: dict[str, str]
+    rows: Callable[[random.Random, int], list[dict[str, Any]]]
+    flows: str = ""
+
+    @property
+    def materialized(self) -> str:
+        return str(self.options.get("materialized", "auto_cdc"))
+
+    def deliver(
+        self, connection: duckdb.DuckDBPyConnection, seed: str, since: int = 0, feed: str = "feed"
+    ) -> None:
+        create_table(connection, feed, self.types, self.rows(random.Random(seed), since))
+        if self.flows:
+            deliver_dump(connection, since + 5)
+
+    def run_on(self, target: Direct, *, full_refresh: bool = False, feed: str = "feed") -> None:
+        target.run(self.options, sql=self.flows or f"select * from {feed}", full_refresh=full_refresh)
 
 
 def deliver_dump(connection: duckdb.DuckDBPyConnection, version: int) -> None:
@@ -78,21 +91,69 @@ def deliver_dump(connection: duckdb.DuckDBPyConnection, version: int) -> None:
     create_table(connection, "dump", columns, rows)
 
 
-def some_events(shape: Shape, seed: str, since: int = 0, count: int = 120) -> list[Event]:
-    """Return events of 40 keys without ties: early and late ones, deletes, in SCD type 1 a truncate."""
-    source = random.Random(seed)
-    places = source.sample(
-        [(key, sequence) for key in range(40) for sequence in range(since, since + 30)], count
-    )
-    events = [
-        shape.event(
-            "delete" if source.random() < 0.2 else "upsert",
-            ((key,), sequence),
-            {"a": source.randint(0, 2), "b": source.choice("xyz")},
+def of_events(shape: Shape, flows: str = "") -> Mode:
+    """Events of 40 keys without ties: early and late ones, deletes, in SCD type 1 a truncate."""
+
+    def rows(source: random.Random, since: int) -> list[dict[str, Any]]:
+        places = source.sample(
+            [(key, sequence) for key in range(40) for sequence in range(since, since + 30)], 120
         )
-        for key, sequence in places
+        events = [
+            shape.event(
+                "delete" if source.random() < 0.2 else "upsert",
+                ((key,), sequence),
+                {"a": source.randint(0, 2), "b": source.choice("xyz")},
+            )
+            for key, sequence in places
+        ]
+        if shape.scd_type == 1:
+            events.append(shape.truncate(since + source.randint(0, 20)))
+        return [shape.feed_row(event) for event in events]
+
+    return Mode(options_of(shape), shape.types, rows, flows)
+
+
+def some_rows(source: random.Random, keys: Iterable[int], v: int) -> list[dict[str, Any]]:
+    return [{"id": key, "a": source.randint(0, 2), "b": source.choice("xyz"), "v": v} for key in keys]
+
+
+def whole_snapshots(source: random.Random, since: int) -> list[dict[str, Any]]:
+    """One version or two, each with most of 40 keys."""
+    versions = range(since + 1, since + 2 + source.randint(0, 1))
+    return [row for v in versions for row in some_rows(source, source.sample(range(40), 35), v)]
+
+
+def parts_of_keys(source: random.Random, since: int) -> list[dict[str, Any]]:
+    """Some rows of some of 40 keys, at two sequences."""
+    return [
+        row for v in (since + 1, since + 2) for row in some_rows(source, source.choices(range(40), k=30), v)
     ]
-    return [*events, shape.truncate(since + source.randint(0, 20))] if shape.scd_type == 1 else events
+
+
+ROWS = {"id": "INTEGER", "a": "INTEGER", "b": "VARCHAR", "v": "BIGINT"}
+SCD1 = Shape(1, ("id",), ("a", "b"), ("seq",), is_sequence_output=False, tracking=Tracking("all"))
+SCD2 = Shape(2, ("id",), ("a", "b"), ("seq",), is_sequence_output=False, tracking=Tracking("columns", ("a",)))
+SNAPSHOT = {
+    "materialized": "auto_cdc_snapshot",
+    "keys": ["id"],
+    "snapshot_version": "v",
+    "stored_as_scd_type": 2,
+    "track_history_column_list": ["a"],
+}
+REPLACE = {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "v"}
+# What is kept from a feed, a history that is read once, and a dump.
+FLOWS = compiled(
+    FlowSql("history", "select * from feed where id % 2 = 0", {"once": True}),
+    FlowSql("feed", "select * from feed where id % 2 = 1 or op = 'T'"),
+    FlowSql("dump", "select * from dump", {"snapshot_version": "taken"}),
+)
+MODES = {
+    "scd1": of_events(SCD1),
+    "scd2": of_events(SCD2),
+    "snapshot": Mode(SNAPSHOT, ROWS, whole_snapshots),
+    "replace": Mode(REPLACE, ROWS, parts_of_keys),
+}
+KINDS = {**MODES, "flows": of_events(SCD1, FLOWS)}
 
 
 @dataclass
@@ -100,7 +161,7 @@ class Scene:
     """A database before a run, and what the run would make of it if it were left alone."""
 
     database: Path
-    kind: str
+    mode: Mode
     full_refresh: bool
     before: Look
     after: Look
@@ -108,30 +169,26 @@ class Scene:
 
     def look(self, database: Path) -> Look:
         with duckdb.connect(str(database)) as connection:
-            return Watched(connection, KINDS[self.kind], is_new=False).look()
+            return look_at(connection, "target")
 
     def run_on(self, database: Path) -> Look:
         with duckdb.connect(str(database)) as connection:
             target = Direct(connection)
-            target.run(options_of(KINDS[self.kind]), sql=sql_of(self.kind), full_refresh=self.full_refresh)
+            self.mode.run_on(target, full_refresh=self.full_refresh)
             self.statements = target.statements
         return self.look(database)
 
 
 def scene(folder: Path, kind: str, what: str) -> Scene:
     """Make a database in which the first run, a later one, or a rebuild is due."""
-    database, shape = folder / "before.duckdb", KINDS[kind]
+    database, mode = folder / "before.duckdb", KINDS[kind]
     with duckdb.connect(str(database)) as connection:
-        target = Watched(connection, shape)
-        deliver_dump(connection, 5)
-        for seed in ("good", what) if what != "first" else (what,):
-            rows = [shape.feed_row(event) for event in some_events(shape, seed)]
-            create_table(connection, "feed", shape.types, rows)
-            if seed == "good":
-                target.direct.run(target.options, sql=sql_of(kind))
-                deliver_dump(connection, 15)
-        before = target.look()
-    made = Scene(database, kind, what == "rebuild", before, before, 0)
+        if what != "first":
+            mode.deliver(connection, "good")
+            mode.run_on(Direct(connection))
+        mode.deliver(connection, what, since=10)
+        before = look_at(connection, "target")
+    made = Scene(database, mode, what == "rebuild", before, before, 0)
     shutil.copy(database, folder / "after.duckdb")
     made.after = made.run_on(folder / "after.duckdb")
     assert not same(made.before, made.after)
@@ -213,13 +270,14 @@ ENDLESS = "from range(10000000) as a, range(10000000) as b, range(10000000) as c
 
 
 def models_of(project: Project) -> None:
-    for name, shape in SHAPES.items():
-        options = ", ".join(f"{option}={value!r}" for option, value in options_of(shape).items())
+    for name, mode in MODES.items():
+        given = {"materialized": mode.materialized, **mode.options}
+        options = ", ".join(f"{option}={value!r}" for option, value in given.items())
         hook = f"{{% if env_var('ENDLESS', '') == '{name}' %}}select count(*) {ENDLESS}{{% endif %}}"
         project.write(
             f"models/{name}.sql",
             f"""
-            {{{{ config(materialized='auto_cdc', {options}, post_hook="{hook}") }}}}
+            {{{{ config({options}, post_hook="{hook}") }}}}
             select * from feed_of_{name}
             """,
         )
@@ -227,16 +285,13 @@ def models_of(project: Project) -> None:
 
 def deliver(project: Project, seed: str, since: int = 0) -> None:
     with project._connection() as connection:
-        for name, shape in SHAPES.items():
-            rows = [shape.feed_row(event) for event in some_events(shape, seed, since)]
-            create_table(connection, f"feed_of_{name}", shape.types, rows)
+        for name, mode in MODES.items():
+            mode.deliver(connection, seed, since, feed=f"feed_of_{name}")
 
 
 def looks(database: Path) -> dict[str, Look]:
     with duckdb.connect(str(database)) as connection:
-        return {
-            name: Watched(connection, shape, name=name, is_new=False).look() for name, shape in SHAPES.items()
-        }
+        return {name: look_at(connection, name) for name in MODES}
 
 
 def looks_after(database: Path) -> dict[str, Look]:
@@ -244,8 +299,8 @@ def looks_after(database: Path) -> dict[str, Look]:
     copy = database.with_name("copy.duckdb")
     shutil.copy(database, copy)
     with duckdb.connect(str(copy)) as connection:
-        for name, shape in SHAPES.items():
-            Direct(connection, name).run(options_of(shape), sql=f"select * from feed_of_{name}")
+        for name, mode in MODES.items():
+            mode.run_on(Direct(connection, name), feed=f"feed_of_{name}")
     return looks(copy)
 
 
@@ -271,11 +326,11 @@ def outlive(project: Project, number: int, **kill: Any) -> None:
     """Kill one run of dbt, and see that every model is as before or after it, and that the next run ends right."""
     deliver(project, f"feed {number}", since=10 * (number + 1))
     before, after = looks(project.database), looks_after(project.database)
-    assert not any(same(before[name], after[name]) for name in SHAPES)
+    assert not any(same(before[name], after[name]) for name in MODES)
     kill_dbt(project, **kill)
     found = looks(project.database)
-    finished = {name for name in SHAPES if same(after[name], found[name])}
-    assert finished == {name for name in SHAPES if not same(before[name], found[name])}
+    finished = {name for name in MODES if same(after[name], found[name])}
+    assert finished == {name for name in MODES if not same(before[name], found[name])}
     assert kill.get("endless") not in finished
     project.succeed("run")
     assert all(same(after[name], look) for name, look in looks(project.database).items())
@@ -287,7 +342,7 @@ def test_killed_dbt(project: Project) -> None:
     models_of(project)
     deliver(project, "good")
     project.succeed("run")
-    for number, name in enumerate(SHAPES):
+    for number, name in enumerate(MODES):
         outlive(project, number, endless=name, at=ENDLESS, after=0.1)
 
 

@@ -176,7 +176,7 @@ def test_a_definition_that_changed(target: Direct) -> None:
     [
         (
             "insert into dump values (4, 'again', 5)",
-            "1 keys stand in one version more than once, for example id=4 in version 5",
+            "1 key stands in one version more than once, for example id=4 in version 5",
         ),
         ("insert into dump values (null, 'x', 5)", "key column id is null in 1 rows"),
         ("insert into dump values (7, 'x', null)", "snapshot_version is null in 1 rows, for example id=7"),
@@ -243,4 +243,4 @@ def test_rows_written_by_hand(target: Direct) -> None:
     target.connection.execute(
         "insert into target values (4, 'twice'); update dump set taken = 10, city = 'Sete'"
     )
-    assert "1 keys have more than one row in the target, for example id=4" in refusal(target, FEED, DUMP)
+    assert "1 key has more than one row in the target, for example id=4" in refusal(target, FEED, DUMP)

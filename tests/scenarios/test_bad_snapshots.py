@@ -177,6 +177,14 @@ def test_late_versions_are_skipped(target: Kept, config: dict[str, Any]) -> None
     assert "for example 5 (the last one is 20)" in target.run(config).warnings[0]
 
 
+def test_a_version_with_a_part_that_is_null(target: Kept, config: dict[str, Any]) -> None:
+    """A composite version has no place in the order unless all its parts have."""
+    for part in ("nullif(v, 10)", "{'day': nullif(v, 10)}"):
+        composite = {**config, "snapshot_version": f"{{'year': 2026, 'week': {part}}}", "except_column_list": ["v"]}
+        with pytest.raises(AutoCdcError, match=r"snapshot_version is null in 4 rows"):
+            target.run(composite, full_refresh=True)
+
+
 def test_versions_that_are_read_again_are_not_late(target: Kept, config: dict[str, Any]) -> None:
     """A model that re-reads all its dumps warns of nothing, whichever runs applied them; they count as skipped."""
     dumps = [f"({key}, 'n', 'Oslo', 'a', {version})" for key, version in ((1, 10), (2, 20), (3, 30), (4, 40))]

@@ -27,8 +27,9 @@ format: $(READY) ## Format and repair what ruff can repair
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(READY) ## Measure against hand-written SQL, dbt merge and dbt snapshot
+bench: $(READY) ## Measure against hand-written SQL, dbt merge, dbt snapshot, dlt and SQLMesh
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/snapshots.py
 
 docs: $(VENV)/.docs ## Build the manual into build/site; any warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -18,6 +18,7 @@ from dbt_auto_cdc.spec import (
     CdcFlow,
     SnapshotFlow,
     build,
+    partial_options,
     read_options,
     unknown_options,
     unquoted,
@@ -162,6 +163,15 @@ def _together(flows: Sequence[Flow]) -> list[str]:
             problems.append(
                 f"flow {flow.name} has snapshot_version, and whole dumps go together with changes in SCD type 1 only;"
                 f" set stored_as_scd_type to 1, or keep the dumps in a model of their own (auto_cdc_snapshot)"
+            )
+        leaving_out = {
+            name for other in flows if isinstance(other.spec, AutoCdc) for name in partial_options(other.spec)
+        }
+        if leaving_out:
+            problems.append(
+                f"flow {flow.name} has snapshot_version, and {listed(sorted(leaving_out))} is for targets of changes"
+                f" alone, because a whole dump leaves nothing out; keep the dumps in a model of their own"
+                f" (auto_cdc_snapshot)"
             )
         assert isinstance(flow.spec, AutoCdcSnapshot)  # noqa: S101 - what is_snapshot says
         if flow.spec.snapshot_version.strip().lower() == "auto":

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.flows import Flow, by_flow, told
-from dbt_auto_cdc.resolve import Columns, Layout, is_constant, lay_out
+from dbt_auto_cdc.resolve import Columns, Layout, deciding, is_constant, lay_out, no_list
 from dbt_auto_cdc.scd.changes import kind_expression, sequence_expression
-from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, FlowEvents
+from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, FlowEvents, unknown_name
 from dbt_auto_cdc.sql import comma, indented
 from dbt_auto_cdc.state import Column, State
 
@@ -43,6 +44,11 @@ class Together:
     state: State
     engine: Engine
     partial: str = ""
+
+    @property
+    def partial_updates(self) -> bool:
+        """Whether flows may leave columns out."""
+        return any(isinstance(flow.spec, AutoCdc) and flow.spec.partial for flow in self.flows)
 
     @property
     def done(self) -> tuple[str, ...]:
@@ -76,6 +82,7 @@ class _Gatherer:
         """Lay each flow out by itself, then see what they have in common."""
         self._lay_out()
         self._check_order()
+        self._check_list()
         if not self.problems:
             self._check_columns()
         if not self.problems:
@@ -91,9 +98,10 @@ class _Gatherer:
                 sequence_type=one.sequence_type,
                 system_type=one.system_type,
                 refused=one.refused,
-                control=None if one.flow.is_snapshot else state.control,
+                control=None if one.flow.is_snapshot or self.together.partial_updates else state.control,
             )
-            layout, problems[one.flow.name] = lay_out(self._spared(one), own, self.engine)
+            spec = self._selecting(one) if self.together.partial_updates else self._spared(one)
+            layout, problems[one.flow.name] = lay_out(spec, own, self.engine)
             self.layouts[one.flow.name] = layout
             self.warnings += [text for text in layout.warnings if text not in self.warnings]
         self.problems += by_flow(problems)
@@ -107,6 +115,28 @@ class _Gatherer:
         own, are_all_seen = Columns(one.feed), len(self.seen) == len(self.together.flows)
         kept = tuple(name for name in left_out if own.find(name) or (are_all_seen and not others.find(name)))
         return replace(one.spec, except_column_list=kept or None)
+
+    def _selecting(self, one: Seen) -> AutoCdc:
+        """Return a flow's options where flows may select different columns: what names those of others is left to them.
+
+        What the options say of the columns together is checked on the common feed.
+        """
+        own = Columns(one.feed)
+        others = Columns(tuple(column for other in self.seen for column in other.feed))
+
+        def kept(option: tuple[str, ...] | None) -> tuple[str, ...] | None:
+            return option and tuple(name for name in option if own.find(name) or not others.find(name))
+
+        spec = self._spared(one)
+        if one.flow.shares_columns:
+            spec = replace(spec, column_list=kept(spec.column_list))
+        return replace(
+            spec,
+            track_history_column_list=kept(spec.track_history_column_list),
+            track_history_except_column_list=kept(spec.track_history_except_column_list),
+            on_schema_change="append_new_columns",
+            **_WHOLE,
+        )
 
     # what flows must have in common
 
@@ -126,22 +156,52 @@ class _Gatherer:
                     f"its flows have no common order ({shown}); cast what orders them to one type"
                 )
 
+    def _check_list(self) -> None:
+        """Look at the column that lists what an event writes: a flow that lacks it writes all that it selects."""
+        option = self._list_option
+        if option is None or not self.seen:
+            return
+        columns = {one.flow.name: column for one in self.seen if (column := Columns(one.feed).find(option))}
+        if not columns and len(self.seen) == len(self.together.flows):
+            every = dict.fromkeys(column.name for one in self.seen for column in one.feed)
+            self.problems.append(unknown_name("columns_to_update", option, list(every)))
+        self.problems += [
+            f"flow {flow}: {no_list(column)}"
+            for flow, column in columns.items()
+            if not self.engine.is_text_list(column.type)
+        ]
+
+    @property
+    def _list_option(self) -> str | None:
+        specs = (flow.spec for flow in self.together.flows)
+        return next((spec.columns_to_update for spec in specs if isinstance(spec, AutoCdc)), None)
+
+    def _lists(self) -> dict[str, Column]:
+        """Return the column of each flow, if it has one, that lists what an event writes."""
+        option = self._list_option
+        found = {one.flow.name: Columns(one.feed).find(option) for one in self.seen} if option else {}
+        return {flow: column for flow, column in found.items() if column}
+
     def _check_columns(self) -> None:
         written = {flow: _written(layout) for flow, layout in self.layouts.items()}
         every = dict.fromkeys(name for columns in written.values() for name in columns)
         lacking = {flow: [name for name in every if name not in columns] for flow, columns in written.items()}
         shown = "; ".join(f"{flow} lacks {listed(absent)}" for flow, absent in lacking.items() if absent)
-        if shown:
+        if shown and not self.together.partial_updates:
             self.problems.append(
                 f"its flows write different columns ({shown}); select them in every flow, a null where there is"
                 f" nothing to say (cast(null as ...) as ...), or name them in except_column_list"
             )
 
     def _common(self) -> tuple[Column, ...]:
-        """Return the columns that all flows write, in a type that holds what each of them brings."""
-        columns = list[Column]()
-        for name, spelling in _spellings(next(iter(self.layouts.values()))).items():
-            types = {one.flow.name: self._brought(one, name) for one in self.seen}
+        """Return the columns that flows write, in a type that holds what each of them brings."""
+        columns, spellings = list[Column](), dict[str, str]()
+        for layout in self.layouts.values():
+            spellings |= {
+                name: spelling for name, spelling in _spellings(layout).items() if name not in spellings
+            }
+        for name, spelling in spellings.items():
+            types = {one.flow.name: self._brought(one, name) for one in self.seen if self._selects(one, name)}
             every = list(dict.fromkeys(types.values()))
             widest = next((t for t in every if all(self.engine.widens(other, t) for other in every)), None)
             columns.append(Column(spelling, widest or ""))
@@ -151,6 +211,28 @@ class _Gatherer:
                     f"column {spelling} has types that do not go together ({shown}); cast it to one of them"
                 )
         return tuple(columns)
+
+    def _selects(self, one: Seen, name: str) -> bool:
+        return name in _written(self.layouts[one.flow.name])
+
+    def _not_by_all(self) -> dict[str, str]:
+        """Return the columns that not every flow selects, each with the column of the feed that tells of it."""
+        return {
+            column.name: f"{names.SELECTED}{number}"
+            for number, column in enumerate(self.columns)
+            if not all(self._selects(one, column.name.lower()) for one in self.seen)
+        }
+
+    def _always(self) -> tuple[str, ...]:
+        """Return the common columns that a flow's sequence and conditions name."""
+        named = {
+            name.lower()
+            for one in self.seen
+            if isinstance(one.flow.spec, AutoCdc)
+            for name in (column.name for column in deciding(one.flow.spec, one.feed))
+        }
+        named |= {column.name.lower() for column in self._lists().values()}
+        return tuple(column.name for column in self.columns if column.name.lower() in named)
 
     def _brought(self, one: Seen, name: str) -> str:
         """Return the type in which a flow brings a column."""
@@ -183,8 +265,9 @@ class _Gatherer:
             else None,
             "apply_as_truncates": f"{names.KIND} = 'truncate'" if truncates else None,
             "column_list": None,
-            "except_column_list": marks,
+            "except_column_list": (*marks, *self._beside()),
             "system_sequence_by": (names.SYSTEM_SEQUENCE,) if base.bitemporal else None,
+            "columns_to_update": names.LISTED if self._lists() else None,
         }
         return FlowEvents(
             **{**inherited, **own},
@@ -194,6 +277,9 @@ class _Gatherer:
             told=tuple(told(flow, reads, self.together.done) for flow in flows),
             snapshot=_dump_options(dump) if dump else None,
             snapshot_sql=self._select(dump, self._order(dump)) if dump else "",
+            written_list=self._list_option,
+            always=self._always(),
+            selected=self._not_by_all(),
         )
 
     def with_feed(self) -> State:
@@ -205,11 +291,15 @@ class _Gatherer:
         )
         system_type = next((one.system_type for one in self.seen), recorded.system_type if recorded else "")
         system = (Column(names.SYSTEM_SEQUENCE, system_type),) if system_type else ()
-        feed = (*self.columns, Column(names.SEQUENCE, sequence_type), *system, Column(names.KIND, "varchar"))
+        feed = (
+            *self.columns,
+            Column(names.SEQUENCE, sequence_type),
+            *system,
+            Column(names.KIND, "varchar"),
+            *(Column(name, type_name) for name, type_name in self._beside().items()),
+        )
         selects = [
-            self._select(
-                one, self._order(one) | {names.KIND: kind_expression(one.spec, one.feed, self.engine)}
-            )
+            self._select(one, self._order(one) | self._kind(one) | self._marks(one))
             for one in self.seen
             if not one.flow.is_snapshot
         ]
@@ -231,11 +321,36 @@ class _Gatherer:
             orders[names.SYSTEM_SEQUENCE] = system
         return orders
 
+    def _kind(self, one: Seen) -> dict[str, str]:
+        return {names.KIND: kind_expression(one.spec, one.feed, self.engine)}
+
+    def _beside(self) -> dict[str, str]:
+        """Return the columns, with their types, that tell of an event what it leaves out."""
+        marks = dict.fromkeys(self._not_by_all().values(), "boolean")
+        for column in self._lists().values():
+            marks[names.LISTED] = column.type
+        return marks
+
+    def _marks(self, one: Seen) -> dict[str, str]:
+        """Return those columns' values: what a flow selects, and which column of it lists what an event writes."""
+        marks = {
+            mark: "true" if self._selects(one, name.lower()) else "false"
+            for name, mark in self._not_by_all().items()
+        }
+        lists = self._lists()
+        if lists:
+            own, null = lists.get(one.flow.name), self.engine.null(self._beside()[names.LISTED])
+            marks[names.LISTED] = f"src.{self.engine.quote(own.name)}" if own else null
+        return marks
+
     def _select(self, one: Seen, marks: Mapping[str, str]) -> str:
         """Return the SELECT of a flow's rows as those of the common feed."""
         written, values = _written(self.layouts[one.flow.name]), list[str]()
         for column in self.columns:
             folded = column.name.lower()
+            if folded not in written:
+                values.append(f"{self.engine.null(column.type)} as {self.engine.quote(column.name)}")
+                continue
             value = f"src.{self.engine.quote(written[folded])}"
             if self._brought(one, folded) != column.type:
                 value = f"cast({value} as {column.type})"
@@ -260,6 +375,15 @@ def _as_written(sequences: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """Return what orders the rows of several flows, for messages: one by one where all have the same."""
     different = tuple(dict.fromkeys(", ".join(written) for written in sequences))
     return sequences[0] if len(different) == 1 else (" or ".join(different),)
+
+
+# The options that leave events whole.
+_WHOLE: dict[str, Any] = {
+    "ignore_null_updates": False,
+    "ignore_null_updates_column_list": None,
+    "ignore_null_updates_except_column_list": None,
+    "columns_to_update": None,
+}
 
 
 def _written(layout: Layout) -> dict[str, str]:

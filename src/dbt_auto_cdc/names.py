@@ -31,6 +31,8 @@ CONTROL = PREFIX + "control"
 FLOOR = PREFIX + "floor"
 AUTHOR = PREFIX + "author_"
 SENT = PREFIX + "sent_"
+SELECTED = PREFIX + "selected_"
+LISTED = PREFIX + "listed"
 AUTHORSHIP = (FLOOR, AUTHOR, SENT)
 PART = PREFIX + "part_"
 

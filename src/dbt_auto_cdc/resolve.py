@@ -16,6 +16,7 @@ from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.spec import (
     CONDITIONS,
     AutoCdc,
+    FlowEvents,
     KeyedRows,
     ReplaceUsing,
     ReplaceWhere,
@@ -43,16 +44,24 @@ class Part:
     """What an event writes as one: a column, or a leaf of a struct whose leaves are written one by one.
 
     `name` is that of its column in working tables, `path` leads to the leaf. A `partial` one may be left out by an
-    event: it is sent where it is not null or, if it is `marked`, where a mark beside it says so. In SCD type 2 they
-    all are marked, because an inherited value is not null and was not sent.
+    event: where it is null, if it `ignores` nulls; where the event's list lacks it, if it is `listed`; where the column
+    `selected` of the feed says that the event's flow does not select it. A `marked` one has a mark beside it that says
+    whether it was sent. In SCD type 2 they all have, because an inherited value is not null and was not sent.
     """
 
     column: Output
     name: str
     type: str
     path: tuple[str, ...] = ()
-    partial: bool = False
+    ignores: bool = False
+    listed: bool = False
+    selected: str = ""
     marked: bool = False
+
+    @property
+    def partial(self) -> bool:
+        """Whether an event may leave it out."""
+        return self.ignores or self.listed or bool(self.selected)
 
     @property
     def called(self) -> str:
@@ -161,6 +170,20 @@ def named_in(expression: str, feed: tuple[Column, ...]) -> list[Column]:
 def words_of(expression: str) -> list[str]:
     """Return the words of SQL that may be columns."""
     return [found["word"] for found in _WORD.finditer(code_of(expression))]
+
+
+def no_list(column: Column) -> str:
+    """Return the problem of a column that cannot list what an event writes."""
+    return (
+        f"columns_to_update names {column.name}, which has type {column.type}; it must hold lists of text: the names of"
+        f" the columns that an event writes, or null for all of them"
+    )
+
+
+def deciding(spec: AutoCdc, feed: tuple[Column, ...]) -> list[Column]:
+    """Return the feed's columns that say what an event is: its place in the order, and its kind."""
+    options = [*spec.sequence_by, spec.apply_as_deletes, spec.apply_as_truncates]
+    return [column for option in options if option for column in named_in(option, feed)]
 
 
 # A name that is neither a function nor a type: date '2026-11-29', x::date, cast(x as date).
@@ -420,12 +443,7 @@ class _Resolver:
         if option is None:
             return None
         found = self._named("columns_to_update", (option,), self.feed)
-        for column in found:
-            if not self.engine.is_text_list(column.type):
-                self.problems.append(
-                    f"columns_to_update names {column.name}, which has type {column.type}; it must hold lists of text:"
-                    f" the names of the columns that an event writes, or null for all of them"
-                )
+        self.problems += [no_list(column) for column in found if not self.engine.is_text_list(column.type)]
         return found[0].name if found else None
 
     def _ignoring(self, output: tuple[Output, ...]) -> set[str]:
@@ -455,29 +473,38 @@ class _Resolver:
 
     def _always_written(self, list_column: str | None) -> set[str]:
         """The feed's columns that every event writes: they say what it is."""
-        options = [*self.spec.sequence_by, self.spec.apply_as_deletes, self.spec.apply_as_truncates]
-        named = {column.name for option in options if option for column in named_in(option, self.state.feed)}
-        return {*named, *([list_column] if list_column else [])}
+        listing = {list_column} if list_column else set()
+        if isinstance(self.spec, FlowEvents):
+            columns = (self.feed.find(name) for name in self.spec.always)
+            return listing | {column.name for column in columns if column}
+        return listing | {column.name for column in deciding(self.spec, self.state.feed)}
 
     def _parts(
         self, output: tuple[Output, ...], keys: tuple[Output, ...], list_column: str | None
     ) -> Iterator[Part]:
         """Cut the output into what an event writes as one."""
         ignoring, always = self._ignoring(output), self._always_written(list_column)
+        beside = self.spec.selected if isinstance(self.spec, FlowEvents) else {}
         for number, column in enumerate(output):
             whole = Part(column, column.name, column.type)
-            if not self.spec.partial or column in keys or column.source in always:
+            if not self.spec.partial or column in keys:
                 yield whole
-            elif column.name in ignoring and self.engine.fields(column.type):
-                leaves = self._leaves(column.type)
-                for place, (path, type_name) in enumerate(leaves):
+                continue
+            is_free = column.source not in always
+            # A column that the source lost is null, and not sent any more, whatever the options say of it.
+            ignores = (column.name in ignoring and is_free) or column.source is None
+            if ignores and column.name in ignoring and self.engine.fields(column.type):
+                for place, (path, type_name) in enumerate(self._leaves(column.type)):
                     name = f"{names.PART}{number}_{place}"
-                    yield Part(column, name, type_name, path, partial=True, marked=self.spec.scd2)
-            else:
-                # A column that the source lost is not sent any more, whatever the options say of it.
-                partial = column.name in ignoring or list_column is not None or column.source is None
-                marked = partial and (list_column is not None or self.spec.scd2)
-                yield replace(whole, partial=partial, marked=marked)
+                    yield Part(column, name, type_name, path, ignores=True, marked=self.spec.scd2)
+                continue
+            part = replace(
+                whole,
+                ignores=ignores,
+                listed=list_column is not None and is_free and not ignores,
+                selected="" if ignores else beside.get(column.source or "", ""),
+            )
+            yield replace(part, marked=part.partial and (self.spec.scd2 or not ignores))
 
     def _leaves(self, type_name: str) -> Iterator[tuple[tuple[str, ...], str]]:
         fields_of_type = self.engine.fields(type_name)

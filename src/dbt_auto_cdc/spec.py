@@ -430,7 +430,9 @@ class FlowEvents(AutoCdc):
 
     `orders` and `system_orders` are the flows' sequences as written, `read_once` the flows that are to be recorded as
     read, `told` says of each flow what this run does with it. `snapshot` has the options of a flow of whole dumps,
-    `snapshot_sql` its rows.
+    `snapshot_sql` its rows. Under partial updates `written_list` is columns_to_update as written, `always` are the
+    columns that flows' sequences and conditions name, and `selected` tells of columns that not all flows select which
+    column of the feed says whether a row's flow does.
     """
 
     orders: tuple[str, ...]
@@ -439,6 +441,9 @@ class FlowEvents(AutoCdc):
     told: tuple[str, ...] = ()
     snapshot: AutoCdcSnapshot | None = None
     snapshot_sql: str = ""
+    written_list: str | None = None
+    always: tuple[str, ...] = ()
+    selected: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def written_order(self) -> tuple[str, ...]:
@@ -781,6 +786,11 @@ def _bitemporal_conflicts(scd_type: str, written: Mapping[str, object]) -> list[
             " leave it out"
         )
     return problems
+
+
+def partial_options(spec: AutoCdc) -> list[str]:
+    """Return the options under which events leave columns out, as far as they are set."""
+    return [name for name in _PARTIAL if getattr(spec, name)]
 
 
 def unknown_name(option_name: str, name: str, candidates: list[str]) -> str:

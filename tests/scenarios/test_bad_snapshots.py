@@ -180,7 +180,11 @@ def test_late_versions_are_skipped(target: Kept, config: dict[str, Any]) -> None
 def test_a_version_with_a_part_that_is_null(target: Kept, config: dict[str, Any]) -> None:
     """A composite version has no place in the order unless all its parts have."""
     for part in ("nullif(v, 10)", "{'day': nullif(v, 10)}"):
-        composite = {**config, "snapshot_version": f"{{'year': 2026, 'week': {part}}}", "except_column_list": ["v"]}
+        composite = {
+            **config,
+            "snapshot_version": f"{{'year': 2026, 'week': {part}}}",
+            "except_column_list": ["v"],
+        }
         with pytest.raises(AutoCdcError, match=r"snapshot_version is null in 4 rows"):
             target.run(composite, full_refresh=True)
 

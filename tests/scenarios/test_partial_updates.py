@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
+from tests.flow_sql import FlowSql, compiled
 from tests.scenarios.test_schema_changes import Changing, changing
 
 KEYS: dict[str, Any] = {"keys": ["id"], "sequence_by": "seq", "apply_as_deletes": "op = 'D'"}
@@ -298,6 +299,96 @@ def test_a_full_refresh_starts_over(mode: dict[str, Any]) -> None:
     sql = "select 1 as id, 1 as seq, 'new' as a, null::varchar as b, 'U' as op"
     target.run(config, sql=sql, full_refresh=True)
     assert [("new", None)] == target.query("select a, b from target")
+
+
+# -- Several flows -----------------------------------------------------------------------------------------------------
+
+
+def flow(name: str, columns: str, *rows: str) -> FlowSql:
+    """Give a flow of events with these columns."""
+    return FlowSql(name, f"select * from (values {', '.join(rows)}) as events ({columns})")
+
+
+@MODES
+@pytest.mark.parametrize(
+    "options",
+    [IGNORE, {"ignore_null_updates_column_list": ["a"]}, {"ignore_null_updates_except_column_list": ["a"]}],
+)
+def test_flows_may_select_other_columns(mode: dict[str, Any], options: dict[str, Any]) -> None:
+    """What a flow does not select it does not send, also where its nulls would be written."""
+    target, config = changing(), {**mode, **options}
+    names = flow("names", "id, a, seq, op", "(1, 'a1', 1, 'U')", "(1, 'a5', 5, 'U')", "(2, 'a', 1, 'U')")
+    places = flow("places", "ID, seq, op, b", "(1, 2, 'U', 'b2')", "(1, 7, 'U', 'b7')")
+    target.run(config, sql=compiled(names, places))
+    shown = f"select id, a, b from target {'where __END_AT is null' if mode is SCD2 else ''} order by id"
+    assert [(1, "a5", "b7"), (2, "a", None)] == target.query(shown)
+    late = flow("places", "id, seq, op, b", "(2, 1, 'U', 'b1')", "(1, 6, 'U', 'late')")
+    target.run(config, sql=compiled(flow("names", "id, a, seq, op", "(2, 'a3', 3, 'U')"), late))
+    assert [(1, "a5", "b7"), (2, "a3", "b1")] == target.query(shown)
+    before = target.sees()
+    target.run(config, sql=compiled(names, places))
+    assert before == target.sees()
+
+
+@MODES
+def test_a_flow_that_lists_its_columns_beside_one_that_does_not(mode: dict[str, Any]) -> None:
+    """A flow without the list column writes all that it selects."""
+    target, config = (
+        changing(),
+        {**mode, **LISTS, "track_history_column_list": ["b"] if mode is SCD2 else None},
+    )
+    lists = flow(
+        "lists",
+        "id, a, b, seq, op, cols",
+        "(1, 'a1', 'b1', 1, 'U', ['a', 'b'])",
+        "(1, 'x', null, 3, 'U', ['B'])",
+    )
+    other = flow("other", "id, a, seq, op", "(1, null, 2, 'U')", "(2, 'a2', 2, 'U')")
+    target.run(config, sql=compiled(lists, other))
+    shown = f"select id, a, b from target {'where __END_AT is null' if mode is SCD2 else ''} order by id"
+    assert [(1, None, None), (2, "a2", None)] == target.query(shown)
+    said = "columns_to_update cols names in 1 of the new rows what is no column of the model, for example c; there are:"
+    wrong = flow("lists", "id, a, b, seq, op, cols", "(1, 'a1', 'b1', 4, 'U', ['c'])")
+    with pytest.raises(AutoCdcError) as refused:
+        target.run(config, sql=compiled(wrong, other))
+    assert str(refused.value).endswith(f"{said} id, a, b")
+
+
+def test_what_flows_are_ordered_by_is_always_written() -> None:
+    """A column that a flow's condition names has the null of the flow's last event; one it lacks is left alone."""
+    target, config = changing(), {**KEYS, **IGNORE, "except_column_list": ["seq"]}
+    one = flow("one", "id, a, seq, op", "(1, 'a1', 1, 'U')", "(2, 'a1', 1, 'U')", "(2, null, 3, null)")
+    two = FlowSql("two", "select 1 as id, 2 as seq, 'b' as b, false as op", {"apply_as_deletes": "op"})
+    with pytest.raises(AutoCdcError, match="column op has types that do not go together"):
+        target.run(config, sql=compiled(one, two))
+    two = FlowSql("two", "select 1 as id, 2 as seq, 'b' as b, false as gone", {"apply_as_deletes": "gone"})
+    target.run(config, sql=compiled(one, two))
+    assert [(1, "a1", "U", "b", False), (2, "a1", None, None, None)] == rows(target)
+    assert ["id", "a", "op", "b", "gone"] == list(target.columns())
+
+
+@MODES
+def test_flows_may_be_added_with_columns_of_their_own(mode: dict[str, Any]) -> None:
+    """A flow that comes later brings a new column to rows that others keep; one that is gone leaves its values."""
+    target, config = changing(), {**mode, **IGNORE}
+    names = flow("names", "id, a, seq, op", "(1, 'a1', 1, 'U')")
+    places = flow("places", "id, seq, op, b", "(1, 2, 'U', 'b2')")
+    target.run(config, sql=compiled(names))
+    target.run(config, sql=compiled(names, places))
+    target.run(config, sql=compiled(flow("names", "id, a, seq, op", "(1, 'a3', 3, 'U')")))
+    shown = f"select a, b from target {'where __END_AT is null' if mode is SCD2 else ''}"
+    assert [("a3", "b2")] == target.query(shown)
+
+
+def test_whole_dumps_leave_nothing_out() -> None:
+    """Dumps beside changes take no partial updates."""
+    dump = FlowSql("dump", "select 1 as id, 5 as taken, 'a' as a", {"snapshot_version": "taken"})
+    with pytest.raises(
+        AutoCdcError, match="flow dump has snapshot_version, and ignore_null_updates is for targets of"
+    ):
+        changing().run(
+            {**SCD1, **IGNORE}, sql=compiled(flow("names", "id, a, seq, op", "(1, 'a', 1, 'U')"), dump)
+        )
 
 
 # -- Rows written by hand ----------------------------------------------------------------------------------------------

@@ -166,16 +166,19 @@ def _whole(job: Job, alias: str, depth: int, parts: tuple[Part, ...]) -> str:
 
 def _is_sent(job: Job, part: Part, value: str) -> str:
     """The condition that a row of the feed sends a part that may be left out."""
-    if job.layout.list_column is None or part.column.source is None:
-        return f"{value} is not null"
-    listed = f"src.{job.engine.quote(job.layout.list_column)}"
-    return f"({listed} is null or {job.engine.is_listed(part.column.name, listed)})"
+    conditions = [f"{value} is not null"] if part.ignores else []
+    if part.listed and job.layout.list_column:
+        listed = f"src.{job.engine.quote(job.layout.list_column)}"
+        conditions.append(f"({listed} is null or {job.engine.is_listed(part.column.name, listed)})")
+    if part.selected:
+        conditions.append(f"src.{part.selected}")
+    return all_of(conditions)
 
 
 def _unknown(job: Job) -> str:
     """A name in the list of a row of the feed that is no column, null if there is none."""
     assert job.layout.list_column is not None  # noqa: S101 - asked only where there is one
-    known = [column.name for column in job.state.feed] + [column.name for column in job.layout.output]
+    known = [column.name for column in job.feed] + [column.name for column in job.layout.output]
     return job.engine.not_among(f"src.{job.engine.quote(job.layout.list_column)}", list(dict.fromkeys(known)))
 
 

@@ -202,8 +202,8 @@ def _rules(job: Job) -> tuple[Rule, ...]:
         rules.append(
             Rule(
                 "unknown_names",
-                f"columns_to_update {job.layout.list_column} names in {{count}} of the new rows what is no column of"
-                f" the model, for example {{example}}; there are: {listed(column.name for column in job.state.feed)}",
+                f"columns_to_update {job.written_list} names in {{count}} of the new rows what is no column of"
+                f" the model, for example {{example}}; there are: {listed(column.name for column in job.feed)}",
             )
         )
     if spec.sequence_ties != "allow":

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.resolve import Layout, Output, Part
-from dbt_auto_cdc.spec import AutoCdc, SnapshotEvents
+from dbt_auto_cdc.spec import AutoCdc, FlowEvents, SnapshotEvents
 from dbt_auto_cdc.sql import all_of, text
-from dbt_auto_cdc.state import Relations, State
+from dbt_auto_cdc.state import Column, Relations, State
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,16 @@ class Job:
     def reads_a_part(self) -> bool:
         """Whether the model reads a part of its source beside a target that is there."""
         return bool(self.state.partial) and not self.builds
+
+    @property
+    def feed(self) -> list[Column]:
+        """The feed's columns, but those that flows get from us."""
+        return [column for column in self.state.feed if not names.is_reserved(column.name)]
+
+    @property
+    def written_list(self) -> str | None:
+        """What lists the columns that an event writes, as the user wrote it: for messages."""
+        return self.spec.written_list if isinstance(self.spec, FlowEvents) else self.layout.list_column
 
     @property
     def partial(self) -> bool:

@@ -68,6 +68,11 @@ def new_events(job: Job, is_inside: str) -> Query:
     """
     known = f"known.{names.SEQUENCE} is not null"
     fresh = {mark: f"stg.{mark} and not coalesce(known.{mark}, false)" for mark in sent(job).values()}
+    writes = any_of(fresh.values())
+    for part in _values(job):
+        if not part.partial:
+            name = job.engine.quote(part.name)
+            fresh[name] = f"case when known.{names.SEQUENCE} is null then stg.{name} end"
     columns = [f"{fresh[name]} as {name}" if name in fresh else f"stg.{name}" for name in job.staged]
     stored = job.working(names.STORED)
     deletes = f"""
@@ -79,7 +84,7 @@ select
     {comma([*columns, *of("stg", changes.EVENT)])}
 from {job.working(names.STAGE)} as stg
 left join known on {job.same_key("known", "stg")} and known.{names.SEQUENCE} = stg.{names.SEQUENCE}
-where ({known} and stg.{names.KIND} = 'upsert' and ({any_of(fresh.values())}))
+where ({known} and stg.{names.KIND} = 'upsert' and ({writes}))
 or ({known.replace("is not null", "is null")} and not exists (
     select 1 from deletes
     where {job.same_key("deletes", "stg")} and deletes.{names.SEQUENCE} = stg.{names.SEQUENCE}
@@ -173,11 +178,15 @@ def _was_sent(job: Job, part: Part) -> str:
 def _merged(job: Job, source: str) -> str:
     """One row per key and sequence: what several events sent there comes together, and a delete beats them."""
     is_upsert = f"evt.{names.KIND} = 'upsert'"
+    is_stored = f"max(case when evt.{names.IS_NEW} then 0 else 1 end) = 1"
     columns = [*of("evt", [*job.keys, names.SEQUENCE]), f"min(evt.{names.KIND}) as {names.KIND}"]
     for part in _values(job):
         value = f"evt.{job.engine.quote(part.name)}"
         is_sent = f"{is_upsert} and evt.{job.mark(part)}" if part.partial else is_upsert
         latest = job.engine.latest(value, changes.by_sequence(job, part), is_sent)
+        was = job.engine.latest(value, [f"evt.{names.SEQUENCE} desc"], f"not evt.{names.IS_NEW}")
+        if not part.partial and not job.builds:
+            latest = f"case when {is_stored} then {was} else {latest} end"
         columns.append(f"{latest} as {job.engine.quote(part.name)}")
         if part.partial:
             columns.append(f"max(case when {is_sent} then 1 else 0 end) = 1 as {job.mark(part)}")
@@ -185,11 +194,10 @@ def _merged(job: Job, source: str) -> str:
             was_sent = f"{is_sent} and not evt.{names.IS_NEW}"
             columns.append(f"max(case when {was_sent} then 1 else 0 end) = 1 as {_was_sent(job, part)}")
         if not job.builds:
-            was = job.engine.latest(value, [f"evt.{names.SEQUENCE} desc"], f"not evt.{names.IS_NEW}")
             columns.append(f"{was} as {_was(job, part)}")
     if not job.builds:
         columns += [f"max(evt.{name}) as {name}" for name in _bounds()]
-        columns.append(f"max(case when evt.{names.IS_NEW} then 0 else 1 end) = 1 as {names.WAS_IN}")
+        columns.append(f"{is_stored} as {names.WAS_IN}")
         columns.append(f"max(case when evt.{names.FIRST} then 1 else 0 end) = 1 as {names.FIRST}")
     group = ", ".join(of("evt", [*job.keys, names.SEQUENCE]))
     return f"select\n    {comma(columns)}\nfrom {source} as evt\ngroup by {group}"

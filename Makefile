@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 EXTENSIONS := .venv-extensions
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs reference test-extensions test-matrix build clean
+.PHONY: help demo test test-postgres lint format bench docs reference test-extensions test-matrix build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +17,9 @@ demo: $(READY) ## Run the worked examples batch by batch, print and check their 
 
 test: lint ## Lint, type check and test
 	$(BIN)/pytest -n 2
+
+test-postgres: $(READY) ## Test on PostgreSQL: the packaged server, and each of Debian's that is installed (RELEASES="15" for some)
+	BIN=$(BIN) scripts/test-postgres $(RELEASES)
 
 lint: $(READY) ## Lint and type check
 	$(BIN)/ruff check

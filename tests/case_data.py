@@ -1,4 +1,4 @@
-"""The worked examples (cases/*.json) as typed objects, and their way into and out of DuckDB.
+"""The worked examples (cases/*.json) as typed objects, and their way into and out of an engine.
 
 Not here: what runs a case. `load_cases()` reads `../shared/cases` where that folder lies beside the checkout,
 else the copy in `tests/cases`. A case is a list of runs, a run a list of steps.
@@ -14,8 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from tests.databases import columns_of, create_table, quoted, type_of
+
 if TYPE_CHECKING:
-    import duckdb
+    from tests.databases import Connection
 
 COPIED_CASES = Path(__file__).parent / "cases"
 SHARED_CASES = Path(__file__).parents[2] / "shared" / "cases"
@@ -71,7 +73,7 @@ class Run:
 
     def create_feed(
         self,
-        connection: duckdb.DuckDBPyConnection,
+        connection: Connection,
         table: str = "feed",
         *,
         version_column: str | None = None,
@@ -221,20 +223,7 @@ def load_cases(*modes: str) -> list[Case]:
     return [case for case in cases if not modes or case.mode in modes]
 
 
-def create_table(
-    connection: duckdb.DuckDBPyConnection, table: str, columns: Columns, rows: Sequence[Mapping[str, Any]]
-) -> None:
-    """Create or replace a table with exactly these columns; values are cast to their column's type."""
-    declared = ", ".join(f"{quoted(name)} {duckdb_type}" for name, duckdb_type in columns.items())
-    connection.execute(f"create or replace table {table} ({declared})")
-    if rows:
-        values = ", ".join(f"cast(? as {duckdb_type})" for duckdb_type in columns.values())
-        connection.executemany(
-            f"insert into {table} select {values}", [[row.get(name) for name in columns] for row in rows]
-        )
-
-
-def assert_run(connection: duckdb.DuckDBPyConnection, relation: str, run: Run) -> None:
+def assert_run(connection: Connection, relation: str, run: Run) -> None:
     """Fail unless the relation holds a table that is right after this run, or the case names none."""
     differences = [
         difference(connection, relation, expected, compare_columns=run.compare_columns)
@@ -245,7 +234,7 @@ def assert_run(connection: duckdb.DuckDBPyConnection, relation: str, run: Run) -
 
 
 def assert_rows(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     relation: str,
     expected: Sequence[Mapping[str, Any]],
     *,
@@ -257,18 +246,15 @@ def assert_rows(
         raise AssertionError(found)
 
 
-def assert_types(connection: duckdb.DuckDBPyConnection, relation: str, expected: Mapping[str, str]) -> None:
+def assert_types(connection: Connection, relation: str, expected: Mapping[str, str]) -> None:
     """Fail unless these columns of the relation have exactly these types, in any spelling of them."""
     actual = {name.lower(): duckdb_type for name, duckdb_type in columns_of(connection, relation).items()}
-    wanted = {
-        name.lower(): str(connection.sql(f"select cast(null as {duckdb_type}) as c").types[0])
-        for name, duckdb_type in expected.items()
-    }
+    wanted = {name.lower(): type_of(connection, duckdb_type) for name, duckdb_type in expected.items()}
     assert wanted == {name: actual.get(name) for name in wanted}
 
 
 def difference(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     relation: str,
     expected: Sequence[Mapping[str, Any]],
     *,
@@ -299,21 +285,12 @@ def difference(
         "unexpected": f"select {names} from {relation} except all select {names} from expected_rows",
     }
     found: dict[str, list[tuple[Any, ...]]] = {
-        side: connection.execute(f"{ctes} select {shown} from ({query})", parameters).fetchall()
+        side: connection.execute(f"{ctes} select {shown} from ({query}) as sides", parameters).fetchall()
         for side, query in sides.items()
     }
     if not any(found.values()):
         return None
     return _readable(relation, list(columns), found)
-
-
-def columns_of(connection: duckdb.DuckDBPyConnection, relation: str) -> Columns:
-    described = connection.execute(f"describe select * from {relation}").fetchall()
-    return {name: duckdb_type for name, duckdb_type, *_ in described}
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _expected_as_sql(columns: Columns, expected: Sequence[Mapping[str, Any]]) -> tuple[str, list[Any]]:

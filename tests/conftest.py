@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
+from tests import databases
+
 if TYPE_CHECKING:
+    from tests.databases import Connection
     from tests.dbt_project import Project
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,8 +26,40 @@ settings.load_profile("patient")
 
 # For dbt in this process and for the commands that tests start.
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
-for name in [name for name in os.environ if name.startswith("AUTO_CDC_")]:
+for name in [name for name in os.environ if name.startswith("AUTO_CDC_") and name not in databases.POSTGRES]:
     del os.environ[name]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine", choices=databases.ENGINES, default="duckdb", help="the engine of tests that run on any"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    databases.choose(str(config.getoption("--engine")))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what is about another engine."""
+    engine = databases.chosen()
+    for item in items:
+        about = item.get_closest_marker("only_on")
+        if about and engine not in about.args:
+            item.add_marker(pytest.mark.skip(reason=f"about {' and '.join(about.args)}"))
+
+
+@pytest.fixture(scope="session")
+def engine() -> str:
+    """Return the adapter type of the engine that tests run on."""
+    return databases.chosen()
+
+
+@pytest.fixture
+def connection(engine: str) -> Iterator[Connection]:
+    """Give a connection to an empty place of the engine."""
+    with databases.connect(engine) as connection:
+        yield connection
 
 
 @pytest.fixture(scope="session")
@@ -33,10 +69,11 @@ def root() -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
-    """Give a stranger's dbt project on a DuckDB file of its own."""
+def project(tmp_path: Path, engine: str) -> Iterator[Project]:
+    """Give a stranger's dbt project on a DuckDB file, or in a PostgreSQL schema, of its own."""
     from tests.dbt_project import Project
 
-    project = Project(tmp_path)
-    yield project
-    project.close()
+    with databases.postgres_schema() if engine == "postgres" else nullcontext("") as schema:
+        project = Project(tmp_path, schema=schema)
+        yield project
+        project.close()

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import dbt_common.tests
 import duckdb
+import yaml
 from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from dbt.cli.main import dbtRunner
+
+from tests import databases
 
 if TYPE_CHECKING:
     from dbt.cli.main import dbtRunnerResult
@@ -31,27 +34,22 @@ class Project:
 
     dbt keeps the file open in this process, and a second project of the process would meet the first one's
     connection: so each project has a file of its own, and every look at it from here closes dbt's connection first.
+    With a `schema` of the PostgreSQL server they live there, and nothing has to be closed.
     """
 
-    def __init__(self, root: Path, name: str = "shop", *, threads: int = 1) -> None:
+    def __init__(self, root: Path, name: str = "shop", *, threads: int = 1, schema: str = "") -> None:
         self.root = root
         self.name = name
         # No dot in the stem: older dbt-duckdb takes what precedes it for the database's name.
         self.database = root / "warehouse.duckdb"
+        self.schema = schema
         self.messages: list[str] = []
         self.write("dbt_project.yml", f"name: {name}\nprofile: {name}\n")
-        self.write(
-            "profiles.yml",
-            f"""
-            {name}:
-              target: dev
-              outputs:
-                dev:
-                  type: duckdb
-                  path: "{self.database}"
-                  threads: {threads}
-            """,
-        )
+        output = {"type": "duckdb", "path": str(self.database)}
+        if schema:
+            output = databases.postgres_output(schema)
+        outputs = {"dev": {**output, "threads": threads}}
+        self.write("profiles.yml", yaml.safe_dump({name: {"target": "dev", "outputs": outputs}}))
 
     def write(self, path: str, text: str) -> Path:
         """Write one file of the project, its text freed of common indentation."""
@@ -107,17 +105,22 @@ class Project:
 
     def columns(self, table: str) -> list[str]:
         """Return the column names of a table, in order."""
-        return [row[0] for row in self.query(f"describe {table}")]
+        with self._connection() as connection:
+            return list(databases.columns_of(connection, table))
 
     def close(self) -> None:
         """Let go of the DuckDB file, so that a dbt command or the next project can have it."""
-        environment = DuckDBConnectionManager._ENV
+        environment = None if self.schema else DuckDBConnectionManager._ENV
         if environment is not None:
             environment.close()
             DuckDBConnectionManager.close_all_connections()
 
     @contextmanager
-    def _connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _connection(self) -> Iterator[databases.Connection]:
+        if self.schema:
+            with databases.raw_postgres(self.schema) as raw:
+                yield databases.Postgres(raw)
+            return
         self.close()
         with duckdb.connect(str(self.database)) as connection:
             yield connection

@@ -1,25 +1,25 @@
-"""Runs `auto_cdc` plans straight on a DuckDB connection: no dbt, the same planner and the same loop.
+"""Runs `auto_cdc` plans straight on a connection: no dbt, the same planner and the same loop.
 
 Not here: dbt projects (`dbt_project`) and expected tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-
-import duckdb
 
 from dbt_auto_cdc import bridge
 from dbt_auto_cdc.execute import Outcome, Sent
 from dbt_auto_cdc.plan import Plan
+from tests.databases import Connection, Result, adapter_of, tables_of
 
 
 @dataclass
 class Direct:
     """One target in one database, run after run."""
 
-    connection: duckdb.DuckDBPyConnection
+    connection: Connection
     name: str = "target"
     materialized: str = "auto_cdc"
     statements: int = 0
@@ -33,11 +33,14 @@ class Direct:
         partial: str = "",
     ) -> Plan:
         """Return the plan of the next run; `partial` is the flag under which dbt reads a part of the feed."""
+        return self._planned(self._model(config, sql), full_refresh=full_refresh, partial=partial)
+
+    def _model(self, config: Mapping[str, object], sql: str) -> bridge.Model:
         given = {key: value for key, value in config.items() if value is not None}
         given.setdefault("materialized", self.materialized)
-        model = bridge.open_model(
+        return bridge.open_model(
             name=self.name,
-            adapter_type="duckdb",
+            adapter_type=adapter_of(self.connection),
             config=given,
             written=config,
             identifier=self.name,
@@ -45,9 +48,9 @@ class Direct:
             sql=sql,
             beside=lambda path: f'"{path["identifier"]}"',
         )
-        kinds = dict(
-            self.connection.execute("select table_name, table_type from information_schema.tables").fetchall()
-        )
+
+    def _planned(self, model: bridge.Model, *, full_refresh: bool, partial: str) -> Plan:
+        kinds = tables_of(self.connection)
         return bridge.make_plan(
             model=model,
             ask=lambda query: self.connection.execute(query).fetchall(),
@@ -67,20 +70,35 @@ class Direct:
         partial: str = "",
     ) -> Outcome:
         """Plan and run in one transaction; a refused run is rolled back and raises."""
-        return self.execute(self.plan(config, sql=sql, full_refresh=full_refresh, partial=partial))
+        model = self._model(config, sql)
+        with self._transaction():
+            if lock := bridge.lock(model=model):
+                self.connection.execute(lock)
+            plan = self._planned(model, full_refresh=full_refresh, partial=partial)
+            outcome = bridge.run_plan(plan=plan, send=self._send)
+        self._close(plan)
+        return outcome
 
     def execute(self, plan: Plan) -> Outcome:
         """Run a plan in one transaction; a refused run is rolled back and raises."""
+        with self._transaction():
+            outcome = bridge.run_plan(plan=plan, send=self._send)
+        self._close(plan)
+        return outcome
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
         self.connection.execute("begin")
         try:
-            outcome = bridge.run_plan(plan=plan, send=self._send)
+            yield
         except BaseException:
             self.connection.execute("rollback")
             raise
         self.connection.execute("commit")
+
+    def _close(self, plan: Plan) -> None:
         for step in plan.closing:
             self.connection.execute(step.text)
-        return outcome
 
     def _send(self, name: str, sql: str) -> Sent:
         del name
@@ -90,6 +108,8 @@ class Direct:
         rows = cursor.fetchall()
         if columns == ["Count"] and rows:
             return Sent(count=int(rows[0][0]))
+        if isinstance(cursor, Result) and not columns:
+            return Sent(count=cursor.rowcount)
         return Sent(row=dict(zip(columns, rows[0], strict=True)) if rows else {})
 
     def rows(self) -> list[dict[str, object]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbt_auto_cdc import bridge
+from tests import databases
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ def compiled(*flows: FlowSql, model: str = "target") -> str:
     return "\n\n".join(
         bridge.flow(
             model=model,
-            adapter_type="duckdb",
+            adapter_type=databases.chosen(),
             before=before,
             name=flow.name,
             options=flow.options,

@@ -4,6 +4,7 @@
   {% set target = this.incorporate(type='table') %}
   {% do auto_cdc._send_header() %}
   {% set opened = auto_cdc._open(target) %}
+  {% do auto_cdc._lock(opened) %}
   {% set existing = load_cached_relation(target) %}
   {% set companion = load_cached_relation(auto_cdc._beside(target, opened.relations.companion_identifier)) %}
   {% set plan = cdc.plan_adoption(

@@ -10,6 +10,7 @@
       {% do plans.append(auto_cdc._clone_plan(node, from_schema, from_database, models is not none)) %}
     {% endfor %}
     {% for plan in plans %}
+      {% do auto_cdc._begin() %}
       {% set outcome = auto_cdc._execute(plan) %}
       {% do adapter.commit() %}
       {% set rows = ' (' ~ outcome.measures['num_companion_rows'] ~ ' rows)' if plan.steps else '' %}

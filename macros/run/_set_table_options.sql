@@ -1,6 +1,8 @@
 {#
-  Of a table that was just made: what dbt-duckdb lays out by statements of its own, where it has them (DuckLake).
-  Elsewhere its macros warn, as for its own materializations. Rows that the first load wrote keep their files.
+  Of a table that was just made: what adapters lay out by statements of their own, where they have them: dbt-duckdb for
+  DuckLake (elsewhere its macros warn, as for its own materializations; rows that the first load wrote keep their
+  files), dbt-postgres for tables without a log. The names of options are put together here, because an option that a
+  macro reads by name counts as known to every adapter.
 #}
 {% macro _set_table_options(target) %}
   {% set partitioned_by = duckdb__get_partitioned_by(target, false) if duckdb__get_partitioned_by is defined %}
@@ -10,5 +12,11 @@
   {% set sorted_by = duckdb__get_sorted_by(target, false) if duckdb__get_sorted_by is defined %}
   {% if sorted_by %}
     {% do run_query(duckdb__alter_table_set_sorted_by(target, sorted_by)) %}
+  {% endif %}
+  {% set option = 'unlogged' %}
+  {% if config.get(option) %}
+    {% set companion = auto_cdc._python().companion_identifier(target.identifier, adapter.type()) %}
+    {% do run_query('alter table ' ~ target ~ ' set unlogged') %}
+    {% do run_query('alter table ' ~ auto_cdc._beside(target, companion) ~ ' set unlogged') %}
   {% endif %}
 {% endmacro %}

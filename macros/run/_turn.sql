@@ -3,6 +3,7 @@
   of them and is committed, until none is left; other models have one turn.
 #}
 {% macro _turn(opened, target, turns) %}
+  {% do auto_cdc._lock(opened) %}
   {% if turns.asks %}
     {% do auto_cdc._python().ask_version(
       turns=turns,

@@ -11,9 +11,9 @@ from typing import Any
 
 from dbt_auto_cdc import blocks, names, operations, reading, sources
 from dbt_auto_cdc.blocks import Block
-from dbt_auto_cdc.engines import engine_for, supported
+from dbt_auto_cdc.engines import engine_for, required
 from dbt_auto_cdc.engines.base import Engine
-from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, listed
+from dbt_auto_cdc.errors import AutoCdcError, did_you_mean
 from dbt_auto_cdc.execute import Outcome, Send, Sent, Tell, execute
 from dbt_auto_cdc.flows import Flow, parse_flows
 from dbt_auto_cdc.materializations import auto_cdc, auto_cdc_snapshot
@@ -119,9 +119,7 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     run; `cloned_from` is what `clone_companions` has to be told of the schema to which dbt defers. Raises
     `AutoCdcError` for every problem of the configuration at once.
     """
-    engine = engine_for(adapter_type)
-    if engine is None:
-        raise AutoCdcError(name, [_no_engine(adapter_type)])
+    engine = required(adapter_type, name)
     materialized = str(config.get("materialized", "auto_cdc"))
     known_options = options_of(materialized)
     options = {
@@ -176,10 +174,6 @@ def _parsed(  # noqa: PLR0913 - what spec.parse takes, and the flows
     return (of_changes[0] if of_changes else None), flows, problems
 
 
-def _no_engine(adapter_type: str) -> str:
-    return f"there is no engine for adapter {adapter_type}; there is: {listed(supported())}"
-
-
 _RENDERED_TOO_EARLY = (
     "version_query names the model itself, for dbt rendered it before it knew the project; write Jinja inside it as"
     " text: version_query=\"select min(loaded_at) from {{ ref('dumps') }} where ...\""
@@ -219,14 +213,40 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     that a version query found no snapshot, so that the model has no rows whatever its SQL says.
     """
     rebuilt = full_refresh and model.spec.full_refresh is not False
-    if target_is_view and companion_exists and not rebuilt:
-        raise AutoCdcError(model.name, [_refused_clone(model.relations)])
     existing = Existing(target_exists, companion_exists, target_is_view, rebuilt)
+    existing = replace(existing, **_found(model, ask))
+    if existing.target_is_view and existing.companion and not rebuilt:
+        raise AutoCdcError(model.name, [_refused_clone(model.relations)])
     if waits:
         model = replace(model, sql=f"select * from (\n{indented(model.sql)}\n) as nothing where false")
     spec, state = observe(model, existing, ask, partial)
     state = replace(state, full_refresh=full_refresh, contract_sql=contract_sql, partial=partial, waits=waits)
     return _PLANS[model.materialized](Table(model.name, spec, state, model.relations, model.engine))
+
+
+def begin(*, adapter_type: str) -> str:
+    """Return the statement that opens a transaction where dbt does not; empty where it does."""
+    engine = engine_for(adapter_type)
+    return engine.begin if engine else ""
+
+
+def lock(*, model: Model) -> str:
+    """Return the statement with which a run waits for another one of its model; empty where the engine needs none."""
+    return model.engine.lock(model.relations.target, model.relations.companion)
+
+
+def _found(model: Model, ask: Ask) -> dict[str, bool]:
+    """Return which relations are there now, where another run may have made them since dbt looked."""
+    there = model.relations
+    query = model.engine.list_tables(there.target, there.companion)
+    if not query:
+        return {}
+    is_view = {str(name).removeprefix("="): bool(view) for name, view in ask(query)}
+    return {
+        "target": there.identifier in is_view,
+        "companion": there.companion_identifier in is_view,
+        "target_is_view": is_view.get(there.identifier, False),
+    }
 
 
 def _refused_clone(there: Relations) -> str:
@@ -296,9 +316,7 @@ def ask_version(*, turns: Turns, query: str, applying: bool, ask: Ask, send: Sen
 
 def version_relation(*, adapter_type: str, identifier: str, last: bool) -> str:
     """Return the relation that holds the last version applied, or the one to be applied, while a model runs."""
-    engine = engine_for(adapter_type)
-    if engine is None:
-        raise AutoCdcError(identifier, [_no_engine(adapter_type)])
+    engine = required(adapter_type, identifier)
     return relation(engine=engine, identifier=identifier, last=last)
 
 
@@ -325,6 +343,8 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "open_model": open_model,
     "companion_identifier": companion_identifier,
     "flow": flow,
+    "begin": begin,
+    "lock": lock,
     "make_plan": make_plan,
     "overlapping_rectangles": overlapping_rectangles,
     "has_bounds": has_bounds,

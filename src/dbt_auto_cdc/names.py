@@ -98,6 +98,8 @@ LINE = COMPANION + "_line"
 TIMELINE = COMPANION + "_timeline"
 SUMS = COMPANION + "_sums"
 GIVEN = COMPANION + "_given"
+DESCRIBED = COMPANION + "_described"
+STRUCT = COMPANION + "_sequence"
 REBUILT = COMPANION + "_rebuilt"
 NEXT_VERSION = COMPANION + "_next_version"
 LAST_VERSION = COMPANION + "_last_version"
@@ -113,16 +115,16 @@ WALL_NEIGHBOURS = COMPANION + "_wall_neighbours"
 
 
 def with_suffix(identifier: str, suffix: str, limit: int) -> str:
-    """Return `identifier` + `suffix`, shortened to `limit` characters.
+    """Return `identifier` + `suffix`, shortened to `limit` bytes.
 
     A shortened name keeps the suffix and carries eight digits of a digest of the whole identifier, so that two
     long names with one beginning stay apart.
     """
-    name = identifier + suffix
-    if len(name) <= limit:
+    name, written = identifier + suffix, identifier.encode()
+    if len(name.encode()) <= limit:
         return name
-    digest = hashlib.sha256(identifier.encode()).hexdigest()[:8]
-    return f"{identifier[: limit - len(suffix) - 9]}_{digest}{suffix}"
+    digest = hashlib.sha256(written).hexdigest()[:8]
+    return f"{written[: limit - len(suffix) - 9].decode(errors='ignore')}_{digest}{suffix}"
 
 
 def of_part(prefix: str, part: str, limit: int) -> str:

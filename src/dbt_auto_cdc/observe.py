@@ -77,8 +77,8 @@ def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tu
 def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
     """Return what there is of target and companion, the feed still left out."""
     engine, relations = model.engine, model.relations
-    target = describe(engine, ask, f"select * from {relations.target}") if existing.target else None
-    companion = describe(engine, ask, f"select * from {relations.companion}") if existing.companion else None
+    target = _columns(engine, ask, relations.target) if existing.target else None
+    companion = _columns(engine, ask, relations.companion) if existing.companion else None
     return State(
         model_sql="",
         feed=(),
@@ -102,7 +102,15 @@ def _seen(flow: Flow, model: Model, ask: Ask) -> Seen:
 
 def describe(engine: Engine, ask: Ask, query: str) -> tuple[Column, ...]:
     """Return a query's columns without reading its rows."""
-    return tuple(Column(str(row[0]).removeprefix("="), str(row[1])) for row in ask(engine.describe(query)))
+    return _told(ask(engine.describe(query)))
+
+
+def _columns(engine: Engine, ask: Ask, relation: str) -> tuple[Column, ...]:
+    return _told(ask(engine.describe_relation(relation)))
+
+
+def _told(rows: Rows) -> tuple[Column, ...]:
+    return tuple(Column(str(row[0]).removeprefix("="), str(row[1])) for row in rows)
 
 
 def _control(
@@ -155,26 +163,44 @@ class _Options:
                     f"{option} has type {types[option]} and is no condition; compare it with a value, as in"
                     f" {getattr(self.spec, option)} = {value}"
                 )
-        orders = {option: types.get(self._shown(option), "") for option in SEQUENCES}
+        orders = {
+            option: types.get(self._shown(option)) or self._named_struct(getattr(self.spec, option) or ())
+            for option in SEQUENCES
+        }
         return orders, tuple(problems)
 
     def _shown(self, option: str) -> str:
         """Return an option's name as the user knows it: of a snapshot the sequence is the version."""
         return self.spec.ORDER if option == "sequence_by" else option
 
+    def _named_struct(self, written: tuple[str, ...]) -> str:
+        """Return what a sequence of several columns is recorded as, where the type of it may not be there yet."""
+        parts = sequence_columns(written, self.feed)
+        if not (self.engine.named_structs and len(written) == len(parts) > 1):
+            return ""
+        types = {column.name: column.type for column in self.feed}
+        fields = (unquoted(name.strip()) for name in written)
+        return f"row({', '.join(f'{name} {types[part]}' for name, part in zip(fields, parts, strict=True))})"
+
     def _expressions(self) -> dict[str, str]:
         spec, expressions = self.spec, {}
-        # `resolve` reports unknown parts of a list, and what stands in double quotes.
+        # `resolve` reports unknown parts of a list, lists where there are none, and what stands in double quotes.
         for option in SEQUENCES:
             written = getattr(spec, option) or ()
             parts = sequence_columns(written, self.feed)
-            if written and len(written) in {1, len(parts)}:
+            told = len(written) > 1 and self._is_told_by_its_parts
+            if written and len(written) in {1, len(parts)} and not told:
                 expressions[self._shown(option)] = sequence_expression(written, parts, self.engine)
         for option in CONDITIONS:
             condition = getattr(spec, option, None)
             if condition is not None and not quoted_text(condition, self.feed):
                 expressions[option] = condition_expression(condition, self.feed, self.engine)
         return expressions
+
+    @property
+    def _is_told_by_its_parts(self) -> bool:
+        """Whether the engine is not asked for the type of a list."""
+        return self.engine.named_structs or not self.engine.comparable_structs
 
     def _types(self, expressions: dict[str, str]) -> tuple[dict[str, str], list[str]]:
         """Ask for all expressions at once, and for each alone where the engine refuses that."""

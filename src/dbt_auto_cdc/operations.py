@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_auto_cdc import commands, names
 from dbt_auto_cdc import explain as explanation
-from dbt_auto_cdc.engines import engine_for, supported
-from dbt_auto_cdc.errors import AutoCdcError, listed
+from dbt_auto_cdc.engines import required
 from dbt_auto_cdc.materializations import adopt, clone
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.observe import Ask, Existing, describe, observe
@@ -112,10 +111,7 @@ def plan_clone(
 
     `there` says what the catalog has of both, field by field of `clone.Clone`.
     """
-    engine = engine_for(adapter_type)
-    if engine is None:
-        known = listed(supported())
-        raise AutoCdcError(name, [f"there is no engine for adapter {adapter_type}; there is: {known}"])
+    engine = required(adapter_type, name)
     relations = relations_of(adapter_type, identifier, target=target, beside=beside)
     return clone.plan(clone.Clone(model=name, relations=relations, **there), engine)
 

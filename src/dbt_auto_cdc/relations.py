@@ -20,6 +20,7 @@ Beside = Callable[..., object]
 def relations_of(adapter_type: str, identifier: str, *, target: str, beside: Beside) -> Relations:
     """Return a target's relations; `beside(path={"identifier": ...})` gives a relation in the target's schema."""
     companion = companion_identifier(identifier, adapter_type)
+    struct = _with_suffix(identifier, names.STRUCT, adapter_type)
 
     def at(name: str) -> str:
         return str(beside(path={"identifier": name}))
@@ -31,6 +32,9 @@ def relations_of(adapter_type: str, identifier: str, *, target: str, beside: Bes
         companion_identifier=companion,
         rebuilt_target=at(_with_suffix(identifier, names.REBUILT, adapter_type)),
         rebuilt_companion=at(_with_suffix(companion, names.REBUILT, adapter_type)),
+        struct=at(struct),
+        struct_identifier=struct,
+        rebuilt_struct=at(_with_suffix(struct, names.REBUILT, adapter_type)),
     )
 
 

@@ -405,6 +405,12 @@ class _Resolver:
                     f" except_column_list"
                 )
             keys += found
+        self.problems += [
+            f"{self.spec.KEYS} names {column.name}, of type {column.type}, which {self.engine.name} cannot look for;"
+            f" cast it to text in the model"
+            for column in keys
+            if not self.engine.has_equality(column.type)
+        ]
         return tuple(keys)
 
     def _tracked(self, output: tuple[Output, ...], keys: tuple[Output, ...]) -> tuple[Output, ...]:
@@ -524,12 +530,19 @@ class _Resolver:
                 self.problems.append(
                     f"{option} is a list, and {engine.name} has no comparable struct; write one expression instead"
                 )
-        if sequence_type and not engine.is_orderable(sequence_type):
+        if len(written) > 1 and engine.named_structs and option == "system_sequence_by":
+            self.problems.append(
+                f"{option} is a list, for which {engine.name} is not served; write one expression instead"
+            )
+        parts = sequence_columns(written, self.state.feed)
+        types = {column.name: column.type for column in self.state.feed}
+        compared = [types[part] for part in parts] if len(parts) > 1 else [sequence_type]
+        if any(kind and not engine.is_orderable(kind) for kind in compared):
             self.problems.append(
                 f"{option} has type {sequence_type}, which has no order; use a number, a date, a timestamp or"
                 f" text, or a list of such columns"
             )
-        return sequence_columns(written, self.state.feed)
+        return parts
 
     def _check_sequence_tracked(self, sequence: tuple[str, ...], tracked: tuple[Output, ...]) -> None:
         sources = {column.source: column.name for column in tracked}

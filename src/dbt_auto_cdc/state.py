@@ -72,8 +72,9 @@ class Control:
 class Relations:
     """The relations of one model as SQL text, and the bare names that renaming needs.
 
-    The rebuilt ones stand beside the target while it is built anew. `cloned_from` is what `clone_companions` has to be
-    told, where dbt knows: when it defers to another schema.
+    The rebuilt ones stand beside the target while it is built anew. `struct` is the type of a sequence of several
+    columns, on engines where such a type has a name. `cloned_from` is what `clone_companions` has to be told, where dbt
+    knows: when it defers to another schema.
     """
 
     target: str
@@ -82,6 +83,9 @@ class Relations:
     companion_identifier: str
     rebuilt_target: str
     rebuilt_companion: str
+    struct: str
+    struct_identifier: str
+    rebuilt_struct: str
     cloned_from: str = "from_schema: <where it was cloned from>"
 
 

@@ -1,4 +1,4 @@
-"""Random streams of events, straight on DuckDB: after every run the target is what the reference model says.
+"""Random streams of events, straight on the engine: after every run the target is what the reference model says.
 
 Not here: dbt (`test_through_dbt`), rows written by hand (`test_dml`).
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt_auto_cdc.scd import scd2
+from tests import databases
+from tests.databases import Connection
 from tests.strategies import Shape, Stream, Tracking, crowded_streams, streams
 from tests.watched import Watched, examples
 
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(config={"threads": 1}) as connection:
+def connection(engine: str) -> Iterator[Connection]:
+    with databases.connect(engine) as connection:
         yield connection
 
 
-def follow(connection: duckdb.DuckDBPyConnection, stream: Stream, *, rereads: bool = False) -> None:
+def follow(connection: Connection, stream: Stream, *, rereads: bool = False) -> None:
     """Run a stream beside the model, which looks at all there is to see, then replay it.
 
     Where the model re-reads its feed, each run brings all earlier events again.
@@ -43,7 +44,7 @@ def follow(connection: duckdb.DuckDBPyConnection, stream: Stream, *, rereads: bo
     target.replay(applied)
 
 
-def arrive_at_once(connection: duckdb.DuckDBPyConnection, stream: Stream) -> None:
+def arrive_at_once(connection: Connection, stream: Stream) -> None:
     """Compare what the runs of a stream left with what one run of all its events makes."""
     in_runs, at_once = (Watched(connection, stream.shape, name=name) for name in ("target", "other"))
     for run in stream.runs:
@@ -58,21 +59,21 @@ def arrive_at_once(connection: duckdb.DuckDBPyConnection, stream: Stream) -> Non
     stream=st.one_of(streams(1, with_truncates=True), crowded_streams(1, with_truncates=True)),
     rereads=st.booleans(),
 )
-def test_type_1(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: bool) -> None:
+def test_type_1(connection: Connection, stream: Stream, rereads: bool) -> None:
     """Rows, figures and row ids after every run, truncates among the events; a replay writes nothing."""
     follow(connection, stream, rereads=rereads)
 
 
 @settings(max_examples=examples(100, 3000))
 @given(stream=st.one_of(streams(2), crowded_streams(2)), rereads=st.booleans())
-def test_type_2(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: bool) -> None:
+def test_type_2(connection: Connection, stream: Stream, rereads: bool) -> None:
     """Rows, figures and row ids after every run, in every form of tracking; a replay writes nothing."""
     follow(connection, stream, rereads=rereads)
 
 
 @settings(max_examples=examples(40, 3000))
 @given(stream=st.one_of(streams(2), crowded_streams(2)))
-def test_type_2_where_few_versions_end(connection: duckdb.DuckDBPyConnection, stream: Stream) -> None:
+def test_type_2_where_few_versions_end(connection: Connection, stream: Stream) -> None:
     """In a large target ended versions are written anew, not ended in place: the table is the same."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scd2, "IN_PLACE_FROM", 0)
@@ -87,16 +88,14 @@ def test_type_2_where_few_versions_end(connection: duckdb.DuckDBPyConnection, st
     ),
     rereads=st.booleans(),
 )
-def test_ties(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: bool) -> None:
+def test_ties(connection: Connection, stream: Stream, rereads: bool) -> None:
     """Ties refuse the run and change nothing, or are settled without regard to their order."""
     follow(connection, stream, rereads=rereads)
 
 
 @settings(max_examples=examples(50, 3000))
 @given(stream=crowded_streams(with_truncates=True))
-def test_the_companion_depends_on_the_set_of_events(
-    connection: duckdb.DuckDBPyConnection, stream: Stream
-) -> None:
+def test_the_companion_depends_on_the_set_of_events(connection: Connection, stream: Stream) -> None:
     """What is remembered is as little a matter of order, cut and repeats as what is visible."""
     arrive_at_once(connection, stream)
 
@@ -106,7 +105,7 @@ def test_the_companion_depends_on_the_set_of_events(
     stream=crowded_streams(with_truncates=True),
     retention=st.integers(0, 6),
 )
-def test_tombstone_retention(connection: duckdb.DuckDBPyConnection, stream: Stream, retention: int) -> None:
+def test_tombstone_retention(connection: Connection, stream: Stream, retention: int) -> None:
     """A tombstone goes with the run that leaves it too far behind the greatest sequence seen, and not earlier."""
     target = Watched(connection, stream.shape, retention=retention)
     for run in stream.runs:
@@ -114,9 +113,7 @@ def test_tombstone_retention(connection: duckdb.DuckDBPyConnection, stream: Stre
 
 
 @pytest.mark.parametrize("scd_type", [1, 2])
-def test_the_first_run_lets_tombstones_go_too(
-    connection: duckdb.DuckDBPyConnection, scd_type: Literal[1, 2]
-) -> None:
+def test_the_first_run_lets_tombstones_go_too(connection: Connection, scd_type: Literal[1, 2]) -> None:
     """A tombstone that is too old in the run that builds the target keeps nothing out afterwards."""
     shape = Shape(scd_type, ("id",), ("a",), ("seq",), is_sequence_output=False, tracking=Tracking("all"))
     target = Watched(connection, shape, retention=2)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt_auto_cdc.errors import AutoCdcError
-from tests.case_data import quoted
+from tests import databases
+from tests.databases import Connection
 from tests.reference_model import END, START, Event, Identity, Key, Row, sorted_rows
 from tests.strategies import Shape, Stream, Tracking, crowded_streams
 from tests.watched import Watched, examples
@@ -29,8 +29,8 @@ SCD2 = Shape(2, ("id",), ("a", "b"), ("seq",), is_sequence_output=False, trackin
 
 
 @pytest.fixture(scope="module")
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(config={"threads": 1}) as connection:
+def connection(engine: str) -> Iterator[Connection]:
+    with databases.connect(engine) as connection:
         yield connection
 
 
@@ -54,7 +54,7 @@ def brief(target: Watched) -> list[tuple[Any, ...]]:
 # SCD type 1, by example
 
 
-def test_type_1_a_row_by_hand_is_older_than_any_event(connection: duckdb.DuckDBPyConnection) -> None:
+def test_type_1_a_row_by_hand_is_older_than_any_event(connection: Connection) -> None:
     """A row inserted by hand stays until any event of its key comes, however low its sequence."""
     target = Watched(connection, SCD1)
     target.send([upsert(SCD1, 9, 0)])
@@ -68,7 +68,7 @@ def test_type_1_a_row_by_hand_is_older_than_any_event(connection: duckdb.DuckDBP
 @pytest.mark.parametrize(
     "shape", [SCD1, SCD1_WITH_SEQUENCE], ids=["sequence left out", "sequence in the output"]
 )
-def test_type_1_a_row_deleted_by_hand_stays_away(connection: duckdb.DuckDBPyConnection, shape: Shape) -> None:
+def test_type_1_a_row_deleted_by_hand_stays_away(connection: Connection, shape: Shape) -> None:
     """Neither a re-read of the feed nor a late event brings it back; a newer event does."""
     target = Watched(connection, shape)
     feed = [upsert(shape, 3, 0), upsert(shape, 5, 1), upsert(shape, 5, 1, key=2)]
@@ -81,7 +81,7 @@ def test_type_1_a_row_deleted_by_hand_stays_away(connection: duckdb.DuckDBPyConn
     assert [(1, 3), (2, 1)] == [(row["id"], row["a"]) for row in target.look().rows]
 
 
-def test_type_1_a_row_changed_by_hand_stays_changed(connection: duckdb.DuckDBPyConnection) -> None:
+def test_type_1_a_row_changed_by_hand_stays_changed(connection: Connection) -> None:
     """What was written over a row stays under re-reads and late events, and goes with a newer event."""
     target = Watched(connection, SCD1)
     feed = [upsert(SCD1, 5, 1, "x")]
@@ -93,7 +93,7 @@ def test_type_1_a_row_changed_by_hand_stays_changed(connection: duckdb.DuckDBPyC
     assert [(1, 2, "new")] == brief(target)
 
 
-def test_type_1_a_truncate_takes_rows_by_hand_along(connection: duckdb.DuckDBPyConnection) -> None:
+def test_type_1_a_truncate_takes_rows_by_hand_along(connection: Connection) -> None:
     """Being older than any event, they are below any truncate: also beside a remembered delete."""
     target = Watched(connection, SCD1)
     target.send([upsert(SCD1, 9, 0), delete(SCD1, 9, key=3)])
@@ -105,7 +105,7 @@ def test_type_1_a_truncate_takes_rows_by_hand_along(connection: duckdb.DuckDBPyC
 # SCD type 2, by example
 
 
-def test_type_2_an_open_row_by_hand_is_an_upsert(connection: duckdb.DuckDBPyConnection) -> None:
+def test_type_2_an_open_row_by_hand_is_an_upsert(connection: Connection) -> None:
     """A row `[5, null)` is an upsert at 5 to all that comes after: late, equal, newer, the same."""
     for later in (
         [upsert(SCD2, 7, 0, "equal")],
@@ -125,7 +125,7 @@ def test_type_2_an_open_row_by_hand_is_an_upsert(connection: duckdb.DuckDBPyConn
             assert brief(fed) == brief(hand)
 
 
-def test_type_2_a_closed_row_by_hand_is_an_upsert_and_a_delete(connection: duckdb.DuckDBPyConnection) -> None:
+def test_type_2_a_closed_row_by_hand_is_an_upsert_and_a_delete(connection: Connection) -> None:
     """A row `[5, 8)` stands for both its bounds, and lies where late events find it."""
     target = Watched(connection, SCD2)
     target.send([upsert(SCD2, 8, 1, key=2)])
@@ -139,22 +139,22 @@ def test_type_2_a_closed_row_by_hand_is_an_upsert_and_a_delete(connection: duckd
     ] == brief(target)
 
 
-def test_type_2_hidden_repeats_go_with_the_row(connection: duckdb.DuckDBPyConnection) -> None:
+def test_type_2_hidden_repeats_go_with_the_row(connection: Connection) -> None:
     """A repeat that a deleted row hid does not come back when a late event falls where the row was."""
     target = Watched(connection, SCD2)
     target.send([upsert(SCD2, 3, 0), upsert(SCD2, 6, 0), upsert(SCD2, 9, 1)])
-    by_hand(target, f"delete from target where {quoted(START)} = 3")
+    by_hand(target, f"delete from target where {START} = 3")
     target.send([upsert(SCD2, 4, 2)])
     assert [(1, 1, None, 9, None), (1, 2, None, 4, 9)] == brief(target)
 
 
 def test_type_2_hidden_repeats_beyond_an_end_by_hand_do_not_count(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
 ) -> None:
     """A row shortened by hand hides only what lies inside it now."""
     target = Watched(connection, SCD2)
     target.send([upsert(SCD2, 1, 0, "first"), upsert(SCD2, 3, 0, "second"), upsert(SCD2, 6, 0, "third")])
-    by_hand(target, f"update target set {quoted(END)} = 5")
+    by_hand(target, f"update target set {END} = 5")
     target.send([upsert(SCD2, 2, 1)])
     assert [(1, 0, "first", 1, 2), (1, 0, "third", 3, 5), (1, 1, None, 2, 3)] == brief(target)
     target.send([upsert(SCD2, 6, 0, "third")])
@@ -166,13 +166,13 @@ def test_type_2_hidden_repeats_beyond_an_end_by_hand_do_not_count(
     ] == brief(target)
 
 
-def test_type_2_a_row_deleted_by_hand(connection: duckdb.DuckDBPyConnection) -> None:
+def test_type_2_a_row_deleted_by_hand(connection: Connection) -> None:
     """It stays away as long as its events do not come again; a model that re-reads its feed brings it back."""
     target = Watched(connection, SCD2)
     feed = [upsert(SCD2, 3, 0), upsert(SCD2, 5, 1)]
     target.send(feed)
     before = brief(target)
-    by_hand(target, f"delete from target where {quoted(START)} = 3")
+    by_hand(target, f"delete from target where {START} = 3")
     target.send([upsert(SCD2, 6, 1)])
     assert [(1, 1, None, 5, None)] == brief(target)
     target.send([*feed, upsert(SCD2, 6, 1)])
@@ -180,7 +180,7 @@ def test_type_2_a_row_deleted_by_hand(connection: duckdb.DuckDBPyConnection) -> 
 
 
 def test_type_2_hidden_repeats_do_not_come_back_with_their_start(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
 ) -> None:
     """What a deleted row hid is forgotten once its key is touched; a row that starts there hides it anew, once."""
     target = Watched(connection, SCD2)
@@ -197,12 +197,12 @@ def test_type_2_hidden_repeats_do_not_come_back_with_their_start(
     assert [(1, 0, "first", 3, 5), (1, 1, None, 5, None)] == brief(target)
 
 
-def test_type_2_a_remembered_delete_becomes_an_end_by_hand(connection: duckdb.DuckDBPyConnection) -> None:
+def test_type_2_a_remembered_delete_becomes_an_end_by_hand(connection: Connection) -> None:
     """A delete that closed nothing and then, by hand, ends a row is remembered once when it closes nothing again."""
     target = Watched(connection, SCD2)
     target.send([upsert(SCD2, 1, 0), delete(SCD2, 3), delete(SCD2, 6)])
     fed = target.look()
-    by_hand(target, f"update target set {quoted(END)} = 6")
+    by_hand(target, f"update target set {END} = 6")
     target.send([delete(SCD2, 3), upsert(SCD2, 2, 0)])
     assert [(1, 0, None, 1, 3)] == brief(target)
     assert fed.companion <= target.look().companion
@@ -214,7 +214,7 @@ def test_type_2_a_remembered_delete_becomes_an_end_by_hand(connection: duckdb.Du
     ["(1, 2, null, 4, 6)", "(1, 2, null, 5, null)", "(1, 2, null, 9, null)", "(1, 2, null, 7, 7)"],
     ids=["overlapping", "twice at one start", "two open rows", "empty"],
 )
-def test_type_2_crossed_bounds_are_refused(connection: duckdb.DuckDBPyConnection, wrong: str) -> None:
+def test_type_2_crossed_bounds_are_refused(connection: Connection, wrong: str) -> None:
     """Bounds that cannot be are refused with their key by the run that meets them, and by no other."""
     target = Watched(connection, SCD2)
     target.send([upsert(SCD2, 5, 0), upsert(SCD2, 5, 0, key=2)])
@@ -268,9 +268,7 @@ class Overwritten:
 
 @settings(max_examples=examples(50, 3000))
 @given(data=st.data(), stream=crowded_streams(1, with_truncates=True), rereads=st.booleans())
-def test_type_1(
-    connection: duckdb.DuckDBPyConnection, data: st.DataObject, stream: Stream, rereads: bool
-) -> None:
+def test_type_1(connection: Connection, data: st.DataObject, stream: Stream, rereads: bool) -> None:
     """What is written by hand stays until an event newer than all that the key has seen."""
     target = Overwritten(Watched(connection, stream.shape))
     applied: list[Event] = []
@@ -416,9 +414,7 @@ def hand_written(draw: st.DrawFn, stream: Stream, target: Rewritten) -> list[Row
 
 @settings(max_examples=examples(80, 3000))
 @given(data=st.data(), stream=crowded_streams(2), rereads=st.booleans())
-def test_type_2(
-    connection: duckdb.DuckDBPyConnection, data: st.DataObject, stream: Stream, rereads: bool
-) -> None:
+def test_type_2(connection: Connection, data: st.DataObject, stream: Stream, rereads: bool) -> None:
     """Visible rows are the history, whoever wrote them: what follows builds on their bounds and values."""
     target = Rewritten(Watched(connection, stream.shape))
     applied: list[Event] = []

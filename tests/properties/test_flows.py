@@ -1,4 +1,4 @@
-"""Random flows into one target, straight on DuckDB: whole dumps beside changes, several feeds, flows read once.
+"""Random flows into one target, straight on the engine: whole dumps beside changes, several feeds, flows read once.
 
 Not here: dbt, and what a single flow of changes does (`test_auto_cdc`).
 """
@@ -10,20 +10,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt_auto_cdc.errors import AutoCdcError
-from tests.case_data import create_table
+from tests import databases
+from tests.databases import Connection, create_table, tables_of
 from tests.direct import Direct
 from tests.flow_model import Combined, Guards
 from tests.flow_sql import FlowSql, compiled
 from tests.reference_model import Event, Refused, Row, sorted_rows
 from tests.snapshot_model import Snapshot
 from tests.strategies import MARKER, Shape, Stream, Tracking, crowded_streams, streams
-from tests.watched import Watched, examples, options_of
+from tests.watched import Watched, examples, options_of, placed
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.execute import Outcome
@@ -35,8 +35,8 @@ DUMP_TYPES = {"b": "VARCHAR", "id": "INTEGER", "a": "INTEGER", VERSION: "BIGINT"
 
 
 @pytest.fixture(scope="module")
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(config={"threads": 1}) as connection:
+def connection(engine: str) -> Iterator[Connection]:
+    with databases.connect(engine) as connection:
         yield connection
 
 
@@ -56,7 +56,7 @@ class Arrival:
 class Target:
     """A combined target, run after run, with the model beside it."""
 
-    connection: duckdb.DuckDBPyConnection
+    connection: Connection
     guards: Guards = field(default_factory=Guards)
     name: str = "target"
     truncates: bool = True
@@ -110,20 +110,16 @@ class Target:
         # What is written anew has another place.
         assert len([place for place in rows if place not in before[0]]) <= expected.upserted
 
-    def look(self) -> tuple[dict[int, Row], Counter[Any]]:
-        """Return the target's rows by row id, and what the companion remembers."""
-        there = self.connection.execute("select 1 from duckdb_tables() where table_name = ?", [self.name])
-        if not there.fetchall():
+    def look(self) -> tuple[dict[Any, Row], Counter[Any]]:
+        """Return the target's rows by their places, and what the companion remembers."""
+        if self.name not in tables_of(self.connection):
             return {}, Counter()
-        cursor = self.connection.execute(f'select rowid, * from "{self.name}"')
-        columns = [column[0] for column in cursor.description or ()]
-        rows = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
         kept = self.connection.execute(
             f'select id, __auto_cdc_sequence, __auto_cdc_kind from "{self.name}__auto_cdc"'
             f" where __auto_cdc_kind <> 'control'"
         )
         return (
-            {row.pop("rowid"): row for row in rows},
+            placed(self.connection, self.name),
             Counter(((key,), sequence, kind) for key, sequence, kind in kept.fetchall()),
         )
 
@@ -179,9 +175,7 @@ def arrivals(draw: st.DrawFn, *, with_repeats: bool = True, min_size: int = 1) -
 
 @settings(max_examples=examples(120, 3000))
 @given(runs=arrivals(), rereads=st.booleans(), feeds=st.sampled_from([1, 1, 3]))
-def test_dumps_beside_changes(
-    connection: duckdb.DuckDBPyConnection, runs: list[Arrival], rereads: bool, feeds: int
-) -> None:
+def test_dumps_beside_changes(connection: Connection, runs: list[Arrival], rereads: bool, feeds: int) -> None:
     """Rows, figures, row ids and what is remembered after every run, however dumps and changes come in."""
     target = Target(connection, feeds=feeds)
     events: tuple[Event, ...] = ()
@@ -192,9 +186,7 @@ def test_dumps_beside_changes(
 
 @settings(max_examples=examples(60, 3000))
 @given(runs=arrivals(min_size=1))
-def test_dumps_and_changes_in_any_order_and_cut(
-    connection: duckdb.DuckDBPyConnection, runs: list[Arrival]
-) -> None:
+def test_dumps_and_changes_in_any_order_and_cut(connection: Connection, runs: list[Arrival]) -> None:
     """In runs, reversed, and all at once: the same rows, and the same is remembered."""
     events = tuple(event for run in runs for event in run.events)
     dumps = {dump.version: dump for run in runs for dump in run.dumps}
@@ -216,7 +208,7 @@ def test_dumps_and_changes_in_any_order_and_cut(
     allow_empty=st.booleans(),
 )
 def test_guards_of_dumps(
-    connection: duckdb.DuckDBPyConnection, runs: list[Arrival], ratio: float | None, allow_empty: bool
+    connection: Connection, runs: list[Arrival], ratio: float | None, allow_empty: bool
 ) -> None:
     """A dump that is empty, or deletes too great a share of the rows, refuses the run: nothing changes."""
     target = Target(connection, Guards(allow_empty, ratio), truncates=True)
@@ -230,7 +222,7 @@ def test_guards_of_dumps(
 @settings(max_examples=examples(30, 1000))
 @given(first=changes(), second=changes(max_size=6), dump=dumps_of(5, min_size=1))
 def test_dumps_come_to_a_living_target(
-    connection: duckdb.DuckDBPyConnection, first: list[Event], second: list[Event], dump: Snapshot
+    connection: Connection, first: list[Event], second: list[Event], dump: Snapshot
 ) -> None:
     """A model that had changes only gets a flow of dumps, without a rebuild, and loses it again."""
     target = Target(connection)
@@ -267,7 +259,7 @@ SPELLINGS: tuple[tuple[str, dict[str, str]], ...] = (
 )
 
 
-def several(shape: Shape, connection: duckdb.DuckDBPyConnection, parts: Sequence[Sequence[Event]]) -> str:
+def several(shape: Shape, connection: Connection, parts: Sequence[Sequence[Event]]) -> str:
     """Put events into three feeds and return the model over them, each with its own spelling."""
     flows = []
     for number, (part, (sql, options)) in enumerate(zip(parts, SPELLINGS, strict=True)):
@@ -296,7 +288,7 @@ def several(shape: Shape, connection: duckdb.DuckDBPyConnection, parts: Sequence
     data=st.data(),
 )
 def test_several_feeds_are_as_good_as_one(
-    connection: duckdb.DuckDBPyConnection, stream: Stream, data: st.DataObject
+    connection: Connection, stream: Stream, data: st.DataObject
 ) -> None:
     """Events dealt out to three feeds, each with its own SELECT and conditions, give the table of one feed."""
     one, other = (Watched(connection, stream.shape, name=name) for name in ("target", "other"))
@@ -320,9 +312,7 @@ def test_several_feeds_are_as_good_as_one(
     added_in=st.integers(0, 3),
     removed_in=st.integers(1, 6),
 )
-def test_a_flow_read_once(
-    connection: duckdb.DuckDBPyConnection, stream: Stream, added_in: int, removed_in: int
-) -> None:
+def test_a_flow_read_once(connection: Connection, stream: Stream, added_in: int, removed_in: int) -> None:
     """What a once flow has in the run that first has it counts, what it gets later does not, nor that it goes."""
     target = Watched(connection, stream.shape)
     history: list[Event] = []

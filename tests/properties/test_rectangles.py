@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 
 from dbt_auto_cdc.rectangles import overlapping_rectangles
 
+# A macro of SQL text, tried on one engine.
+pytestmark = pytest.mark.only_on("duckdb")
+
 Version = tuple[int | None, int | None, int | None, int | None, int | None]
 
 # Compared in pairs, all by cells, and both.

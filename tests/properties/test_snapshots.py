@@ -1,4 +1,4 @@
-"""Random snapshots, straight on DuckDB: after every run the target is what the plain model says.
+"""Random snapshots, straight on the engine: after every run the target is what the plain model says.
 
 Not here: dbt, refusals of bad rows (`scenarios/test_bad_snapshots`).
 """
@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.scd import scd2
-from tests.case_data import create_table
+from tests import databases
+from tests.databases import Connection, create_table, spelled, tables_of
 from tests.direct import Direct
 from tests.reference_model import END, Refused, Row, comparable, sorted_rows
 from tests.snapshot_model import Config, Model, Snapshot
 from tests.strategies import Tracking, trackings
-from tests.watched import examples
+from tests.watched import ends_in_place, examples, placed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,7 +143,7 @@ def streams(draw: st.DrawFn) -> Stream:
 class Watched:
     """One target, run after run, with the model beside it."""
 
-    connection: duckdb.DuckDBPyConnection
+    connection: Connection
     shape: Shape
     name: str = "target"
     model: Model = field(init=False)
@@ -160,7 +160,8 @@ class Watched:
         rows = [{**row, VERSION: taken.version} for taken in arrival.snapshots for row in taken.rows]
         version = VERSION
         if arrival.is_fixed:
-            version = f"cast('{arrival.snapshots[0].version}' as {shape.version_type})"
+            version_type = spelled(self.connection, shape.version_type)
+            version = f"cast('{arrival.snapshots[0].version}' as {version_type})"
         else:
             types[VERSION] = shape.version_type
         create_table(self.connection, "feed", types, rows)
@@ -190,24 +191,20 @@ class Watched:
     def last_version(self) -> Any:
         return self.model._applied[-1].version if self.model._applied else None
 
-    def look(self) -> tuple[dict[int, Row], list[Row]]:
-        """Return the target's rows by row id, and the companion's row of the last version."""
-        there = self.connection.execute("select 1 from duckdb_tables() where table_name = ?", [self.name])
-        if not there.fetchall():
+    def look(self) -> tuple[dict[Any, Row], list[Row]]:
+        """Return the target's rows by their places, and the companion's row of the last version."""
+        if self.name not in tables_of(self.connection):
             return {}, []
-        rows = {row.pop("rowid"): row for row in self._read(f'select rowid, * from "{self.name}"')}
-        kept = f"select * from \"{self.name}__auto_cdc\" where __auto_cdc_kind <> 'control'"
-        return rows, self._read(kept)
+        companion = self._read(f"{self.name}__auto_cdc").values()
+        return self._read(self.name), [row for row in companion if row["__auto_cdc_kind"] != "control"]
 
-    def _read(self, query: str) -> list[Row]:
-        cursor = self.connection.execute(query)
-        columns = [column[0] for column in cursor.description or ()]
-        rows = (map(one_nan, row) for row in cursor.fetchall())
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+    def _read(self, relation: str) -> dict[Any, Row]:
+        rows = placed(self.connection, relation)
+        return {place: {name: one_nan(value) for name, value in row.items()} for place, row in rows.items()}
 
-    def _rows_that_stay_do_not_move(self, before: dict[int, Row], after: dict[int, Row]) -> None:
+    def _rows_that_stay_do_not_move(self, before: dict[Any, Row], after: dict[Any, Row]) -> None:
         """A row whose values stay is not written; one that ends may be written anew, where that costs less."""
-        compared = without_end if scd2.IN_PLACE_FROM else comparable
+        compared = without_end if ends_in_place(self.connection) else comparable
         kept = [compared(row) for row in after.values()]
         for place, row in before.items():
             if compared(row) in kept:
@@ -225,14 +222,14 @@ def without_end(row: Row) -> Any:
 
 
 @pytest.fixture(scope="module")
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(config={"threads": 1}) as connection:
+def connection(engine: str) -> Iterator[Connection]:
+    with databases.connect(engine) as connection:
         yield connection
 
 
 @settings(max_examples=examples(60, 3000))
 @given(stream=streams(), rereads=st.booleans(), anew=st.booleans())
-def test_snapshots(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: bool, anew: bool) -> None:
+def test_snapshots(connection: Connection, stream: Stream, rereads: bool, anew: bool) -> None:
     """Rows, figures and row ids after every run: several versions, late ones, gaps, empty ones, fixed versions.
 
     Where the source keeps its snapshots, each run reads all earlier ones again; versions that end are written anew
@@ -256,7 +253,7 @@ def follow(target: Watched, stream: Stream, *, rereads: bool) -> None:
 @settings(max_examples=examples(30, 3000))
 @given(drawn=ascending(), cuts=st.lists(st.integers(0, 6), max_size=3))
 def test_any_cut_gives_the_same_table(
-    connection: duckdb.DuckDBPyConnection, drawn: tuple[Shape, list[Snapshot]], cuts: list[int]
+    connection: Connection, drawn: tuple[Shape, list[Snapshot]], cuts: list[int]
 ) -> None:
     """One at a time, some at once, all at once: the same rows, and the same last version."""
     shape, taken = drawn
@@ -275,7 +272,7 @@ def test_any_cut_gives_the_same_table(
 @settings(max_examples=examples(20, 2000))
 @given(drawn=ascending(max_versions=3))
 def test_nothing_is_written_where_nothing_changed(
-    connection: duckdb.DuckDBPyConnection, drawn: tuple[Shape, list[Snapshot]]
+    connection: Connection, drawn: tuple[Shape, list[Snapshot]]
 ) -> None:
     """The last snapshot again, as it was or at a newer version: no row moves; all of them again: nothing at all."""
     shape, taken = drawn
@@ -311,7 +308,7 @@ def guarded_streams(draw: st.DrawFn) -> Stream:
 
 @settings(max_examples=examples(30, 2000))
 @given(stream=guarded_streams())
-def test_guards(connection: duckdb.DuckDBPyConnection, stream: Stream) -> None:
+def test_guards(connection: Connection, stream: Stream) -> None:
     """A snapshot that is empty, or deletes too great a share of the one before, refuses the run: nothing changes."""
     target = Watched(connection, stream.shape)
     for run in stream.runs:
@@ -320,9 +317,7 @@ def test_guards(connection: duckdb.DuckDBPyConnection, stream: Stream) -> None:
 
 @settings(max_examples=examples(12, 1000))
 @given(data=st.data(), scd_type=st.sampled_from([1, 2]))
-def test_counted_versions(
-    connection: duckdb.DuckDBPyConnection, data: st.DataObject, scd_type: Literal[1, 2]
-) -> None:
+def test_counted_versions(connection: Connection, data: st.DataObject, scd_type: Literal[1, 2]) -> None:
     """With `auto` each run is a snapshot, and they are counted from zero on."""
     shape = Shape(scd_type, ("id",), ("a", "b"), Tracking("all"), "BIGINT")
     target = Watched(connection, shape)

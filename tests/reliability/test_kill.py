@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from tests.case_data import create_table
+from tests.databases import create_table
 from tests.direct import Direct
 from tests.flow_sql import FlowSql, compiled
 from tests.strategies import Shape, Tracking

@@ -15,6 +15,9 @@ from dbt_auto_cdc.errors import AutoCdcError
 from tests.direct import Direct
 from tests.flow_sql import FlowSql, compiled
 
+# The examples are in DuckDB's SQL and types.
+pytestmark = pytest.mark.only_on("duckdb")
+
 OPTIONS: dict[str, Any] = {
     "keys": ["id"],
     "sequence_by": "seq",

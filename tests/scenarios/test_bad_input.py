@@ -16,6 +16,9 @@ from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.execute import Outcome
 from tests.direct import Direct
 
+# The examples are in DuckDB's SQL and types.
+pytestmark = pytest.mark.only_on("duckdb")
+
 FEED = "id integer, region varchar, seq bigint, pos integer, op varchar, city varchar, note varchar"
 FIRST = """
 (1, 'n', 1, 1, 'U', 'Oslo', 'a'), (1, 'n', 2, 1, 'U', 'Oslo', 'b'), (2, 'n', 1, 1, 'U', 'Rome', 'a'),

@@ -15,6 +15,9 @@ from dbt_auto_cdc import bridge
 from dbt_auto_cdc.errors import AutoCdcError
 from tests.scenarios.test_bad_input import Kept
 
+# The examples are in DuckDB's SQL and types.
+pytestmark = pytest.mark.only_on("duckdb")
+
 SOURCE = "region varchar, day integer, seq bigint, amount double"
 FIRST = ("('n', 1, 1, 1.5)", "('n', 1, 1, 2.5)", "('s', 1, 1, 3.5)", "(null, 2, 1, 4.5)")
 USING: dict[str, Any] = {"replace_using": ["region"], "sequence_by": "seq"}

@@ -16,6 +16,9 @@ from dbt_auto_cdc.execute import Outcome
 from tests.direct import Direct
 from tests.scenarios.test_bad_input import Kept
 
+# The examples are in DuckDB's SQL and types.
+pytestmark = pytest.mark.only_on("duckdb")
+
 SOURCE = "id integer, region varchar, city varchar, note varchar, v bigint"
 FIRST = "(1, 'n', 'Oslo', 'a', 10), (2, 'n', 'Rome', 'a', 10), (3, 's', 'Bari', 'a', 10), (4, 's', 'Nice', 'a', 10)"
 SCD1: dict[str, Any] = {"keys": ["id"], "snapshot_version": "v", "stored_as_scd_type": 1}

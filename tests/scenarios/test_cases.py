@@ -1,4 +1,4 @@
-"""The worked examples of SCD type 1 and 2 and bitemporal, straight on DuckDB: run by run, and in any order and cut.
+"""The worked examples of SCD type 1, 2 and bitemporal, straight on the engine: run by run, in any order and cut.
 
 Not here: the examples themselves (`case_data` reads them), dbt.
 """
@@ -6,18 +6,33 @@ Not here: the examples themselves (`case_data` reads them), dbt.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
-from tests.case_data import Case, Rows, Run, assert_run, create_table, load_cases
+from tests import databases
+from tests.case_data import Case, Rows, Run, assert_run, load_cases
+from tests.databases import create_table, engine_of, tables_of
 from tests.direct import Direct
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.execute import Outcome
+    from tests.databases import Connection
+
+NOT_SERVED = {
+    "postgres": {
+        "scd2-ignore-null-nested-fields": "a column is a struct, which PostgreSQL has as named types only"
+    },
+}
+"""The examples that an engine cannot even hold, each with the reason: they are skipped there, and no others."""
+
+
+def served(case: Case) -> Any:
+    """Return a case as a parameter, skipped where the engine cannot hold its feed."""
+    reason = NOT_SERVED.get(databases.chosen(), {}).get(case.id)
+    return pytest.param(case, id=case.id, marks=[pytest.mark.skip(reason=reason)] if reason else [])
 
 
 CASES = load_cases("scd1", "scd2", "bitemporal")
@@ -34,9 +49,9 @@ MESSAGES = {
     "ignored_key": r"ignore_null_updates_column_list names k, which is a key; .*leave it out",
     "missing_sequence_by": r"sequence_by is missing",
     "missing_system_sequence_by": r"bitemporal and system_sequence_by is missing; name the column",
-    "key_drift": r"\bk was INTEGER and is now BIGINT.*--full-refresh",
+    "key_drift": r"(?i)\bk was INTEGER and is now BIGINT.*--full-refresh",
     "scd_type_drift": r"stored_as_scd_type was 1 in the last run and is 2 now.*--full-refresh",
-    "sequence_type_drift": r"type of sequence_by was BIGINT in the last run and is INTEGER now.*--full-refresh",
+    "sequence_type_drift": r"(?i)type of sequence_by was BIGINT in the last run and is INTEGER now.*--full-refresh",
 }
 """What the message of each kind of refusal must say."""
 WRITTEN_OUT = {
@@ -49,16 +64,15 @@ WRITTEN_OUT = {
 
 
 @pytest.fixture
-def target() -> Iterator[Direct]:
-    with duckdb.connect(config={"threads": 1}) as connection:
-        yield Direct(connection)
+def target(connection: Connection) -> Direct:
+    return Direct(connection)
 
 
 def contents(target: Direct) -> list[list[Any]]:
     """Return all rows of the target and its companion, each with its place."""
-    tables = {name for (name,) in target.connection.execute("show tables").fetchall()}
+    tables, place = tables_of(target.connection), engine_of(target.connection).locator
     kept = [name for name in (target.name, f"{target.name}__auto_cdc") if name in tables]
-    return [target.connection.execute(f'select rowid, * from "{name}"').fetchall() for name in kept]
+    return [target.connection.execute(f'select {place}, * from "{name}"').fetchall() for name in kept]
 
 
 def apply(target: Direct, run: Run, rows: Rows | None = None) -> Outcome:
@@ -75,7 +89,7 @@ def test_the_cases_are_there() -> None:
     assert all(WRITTEN_OUT.get(case.id, case.error) in MESSAGES for case in REFUSED)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", map(served, CASES))
 def test_case(target: Direct, case: Case) -> None:
     """After every run the target is the documented one; a refused run says why and leaves what was there."""
     for run in case.runs:
@@ -93,7 +107,7 @@ def test_case(target: Direct, case: Case) -> None:
             assert_run(target.connection, target.name, run)
 
 
-@pytest.mark.parametrize("case", REARRANGED, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", map(served, REARRANGED))
 def test_case_in_any_order(target: Direct, case: Case) -> None:
     """All at once, one by one, reversed, at random: examples that do not depend on it end in the same table."""
     last = case.runs[-1]

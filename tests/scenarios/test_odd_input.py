@@ -13,6 +13,9 @@ import pytest
 
 from tests.direct import Direct
 
+# The examples are in DuckDB's SQL and types.
+pytestmark = pytest.mark.only_on("duckdb")
+
 # Names that SQL, YAML, Jinja, Python's formatting or our own statements might trip over.
 NAMES = [
     "order id",

@@ -15,6 +15,9 @@ import pytest
 from dbt_auto_cdc.execute import Outcome, Sent
 from tests.direct import Direct
 
+# The examples are in DuckDB's SQL and types.
+pytestmark = pytest.mark.only_on("duckdb")
+
 USING: dict[str, Any] = {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "seq"}
 WHERE: dict[str, Any] = {"materialized": "replace_where", "replace_where": "seq >= 2"}
 

@@ -14,6 +14,9 @@ from dbt_auto_cdc.errors import AutoCdcError
 from tests.dbt_project import Project
 from tests.direct import Direct
 
+# The examples are in DuckDB's SQL and types.
+pytestmark = pytest.mark.only_on("duckdb")
+
 KEYS: dict[str, Any] = {"keys": ["id"], "sequence_by": "seq", "apply_as_deletes": "op = 'D'"}
 SCD1: dict[str, Any] = {**KEYS, "except_column_list": ["op"]}
 SCD2: dict[str, Any] = {**KEYS, "stored_as_scd_type": 2, "except_column_list": ["op", "seq"]}

@@ -1,21 +1,21 @@
-"""The worked examples of snapshots, REPLACE USING and REPLACE WHERE, straight on DuckDB: run by run, and all at once.
+"""The worked examples of snapshots, REPLACE USING and REPLACE WHERE, straight on the engine: run by run and at once.
 
 Not here: the examples themselves (`case_data` reads them), dbt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pytest
 
-from tests.case_data import Case, Run, assert_run, create_table, load_cases
+from tests.case_data import Case, Run, assert_run, load_cases
+from tests.databases import create_table
 from tests.direct import Direct
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.execute import Outcome
+    from tests.databases import Connection
 
 VERSION = "snapshot"
 
@@ -34,13 +34,7 @@ SNAPSHOTS = [case for case in CASES if case.mode.startswith("snapshot")]
 APPENDED = [case for case in CASES if case.config.get("equal_sequence") == "append"]
 
 
-@pytest.fixture
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(config={"threads": 1}) as connection:
-        yield connection
-
-
-def target_of(connection: duckdb.DuckDBPyConnection, case: Case) -> Direct:
+def target_of(connection: Connection, case: Case) -> Direct:
     is_snapshot = case.mode.startswith("snapshot")
     return Direct(connection, materialized="auto_cdc_snapshot" if is_snapshot else case.mode)
 
@@ -66,7 +60,7 @@ def test_the_cases_are_there() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_case(connection: duckdb.DuckDBPyConnection, case: Case) -> None:
+def test_case(connection: Connection, case: Case) -> None:
     """After every run the target is the documented one; the same run once more changes nothing but what it adds."""
     target = target_of(connection, case)
     for run in case.runs:
@@ -79,7 +73,7 @@ def test_case(connection: duckdb.DuckDBPyConnection, case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", SNAPSHOTS, ids=lambda case: case.id)
-def test_all_snapshots_in_one_run(connection: duckdb.DuckDBPyConnection, case: Case) -> None:
+def test_all_snapshots_in_one_run(connection: Connection, case: Case) -> None:
     """Versions that wait are applied in ascending order in one pass, whichever way they came in the example."""
     target, last = target_of(connection, case), case.runs[-1]
     columns = {name: kind for run in case.runs for name, kind in run.columns.items()}
@@ -100,7 +94,7 @@ def ascending(case: Case) -> list[tuple[Any, list[dict[str, Any]]]]:
 
 
 @pytest.mark.parametrize("case", APPENDED, ids=lambda case: case.id)
-def test_all_rows_in_one_run(connection: duckdb.DuckDBPyConnection, case: Case) -> None:
+def test_all_rows_in_one_run(connection: Connection, case: Case) -> None:
     """With `append` it is all the same whether rows of a key's greatest sequence come together or one by one."""
     rows = [row for run in case.runs for row in run.rows]
     for runs in ([rows], [[row] for row in rows], [[row] for row in reversed(rows)]):

@@ -15,6 +15,9 @@ import pytest
 from dbt_auto_cdc.execute import Outcome
 from tests.direct import Direct
 
+# The examples are in DuckDB's SQL and types.
+pytestmark = pytest.mark.only_on("duckdb")
+
 SCD1: dict[str, Any] = {"keys": ["id"], "snapshot_version": "v", "stored_as_scd_type": 1}
 SCD2: dict[str, Any] = {**SCD1, "stored_as_scd_type": 2}
 BOUNDS = ["__START_AT", "__END_AT"]

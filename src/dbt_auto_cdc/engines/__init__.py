@@ -9,6 +9,9 @@ import importlib
 import pkgutil
 
 from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.errors import AutoCdcError, listed
+
+HOW_TO_ADD_ONE = "docs/guides/engines.md"
 
 
 def supported() -> list[str]:
@@ -22,4 +25,16 @@ def engine_for(adapter_type: str) -> Engine | None:
         return None
     engine = importlib.import_module(f"{__name__}.{adapter_type}").ENGINE
     assert isinstance(engine, Engine)  # noqa: S101 - an engine file without an engine is our own mistake
+    return engine
+
+
+def required(adapter_type: str, model: str) -> Engine:
+    """Return the engine of an adapter type; raises `AutoCdcError`, naming the model, if nobody wrote one."""
+    engine = engine_for(adapter_type)
+    if engine is None:
+        problem = (
+            f"there is no engine for adapter {adapter_type}; there is: {listed(supported())}. An engine is one small"
+            f" file of differences: {HOW_TO_ADD_ONE} of the dbt-auto-cdc repository says how to write it"
+        )
+        raise AutoCdcError(model, [problem])
     return engine

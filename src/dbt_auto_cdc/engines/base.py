@@ -22,7 +22,9 @@ class Engine:
     """One engine: facts as fields, spelling as methods.
 
     `locator` is the expression for a row's place in a table, stable within a transaction as long as the row is
-    not written. `union` joins the SELECTs of flows where dbt or a person runs a model's SQL as it is.
+    not written. With `named_structs` a struct is of a type that has to be created: one a target, beside it. `begin`
+    opens a transaction where dbt does not. `union` joins the SELECTs of flows where dbt or a person runs a model's SQL
+    as it is.
     """
 
     name: str
@@ -30,6 +32,8 @@ class Engine:
     locator_type: str = "bigint"
     identifier_limit: int = 63
     comparable_structs: bool = False
+    named_structs: bool = False
+    begin: str = ""
     union: str = "union all"
 
     # names and values
@@ -37,6 +41,10 @@ class Engine:
     def quote(self, name: str) -> str:
         """Return the identifier in quotes."""
         return '"' + name.replace('"', '""') + '"'
+
+    def folded(self, name: str) -> str:
+        """Return a name in the case that the engine gives it where it is not quoted."""
+        return name
 
     def working(self, identifier: str) -> str:
         """Return the name of a working table, which lives as long as the connection."""
@@ -50,9 +58,14 @@ class Engine:
         """Return a null of a type."""
         return f"cast(null as {type_name})"
 
-    def composite(self, parts: dict[str, str]) -> str:
-        """Return a struct of named expressions that compares field by field."""
+    def composite(self, parts: dict[str, str], type_name: str = "") -> str:
+        """Return a struct of named expressions that compares field by field; `type_name` is one of `named_structs`."""
         raise NotImplementedError
+
+    def extreme(self, function: str, expression: str, type_name: str, *, over: str = "") -> str:
+        """Return the aggregate `max` or `min` of a sequence, `over` a window if there is one."""
+        del type_name
+        return f"{function}({expression}){over}"
 
     def fields(self, type_name: str) -> tuple[tuple[str, str], ...]:
         """Return the fields of a struct type with their types, in order; none for any other type."""
@@ -91,6 +104,11 @@ class Engine:
         del type_name
         return expression
 
+    def in_order(self, expression: str, type_name: str) -> str:
+        """Return a sequence in a form that is ordered in the same way on every engine."""
+        del type_name
+        return expression
+
     def null_parts(self, expression: str, type_name: str) -> list[str]:
         """Return the conditions that a part of a composite value is null; none for what has no parts."""
         del expression, type_name
@@ -121,6 +139,11 @@ class Engine:
     def is_orderable(self, type_name: str) -> bool:
         """Whether values of a type have an order that every part of the engine agrees on."""
         raise NotImplementedError
+
+    def has_equality(self, type_name: str) -> bool:
+        """Whether values of a type can be joined by."""
+        del type_name
+        return True
 
     def is_condition(self, type_name: str) -> bool:
         """Whether values of a type are true or false."""
@@ -169,6 +192,19 @@ class Engine:
 
     # statements
 
+    def lock(self, target: str, companion: str) -> str:
+        """Return the statement with which a run waits for another of its model; empty where the engine sees to that."""
+        del target, companion
+        return ""
+
+    def list_tables(self, *relations: str) -> str:
+        """Return the query of the names, behind a `=`, of those relations that exist, and whether each is a view.
+
+        Empty where nobody can have made one since dbt looked.
+        """
+        del relations
+        return ""
+
     def list_indexes(self, relation: str) -> str:
         """Return the query of the names, behind a `=`, and statements of the indexes that forbid to alter a table.
 
@@ -189,6 +225,10 @@ class Engine:
         """
         raise NotImplementedError
 
+    def describe_relation(self, relation: str) -> str:
+        """Return the statement that tells a relation's columns in the same way."""
+        return self.describe(f"select * from {relation}")
+
     def list_files(self, path: str) -> str:
         """Return the query of the files under a path or glob: path, name, size, modification_time.
 
@@ -205,13 +245,27 @@ class Engine:
         """Return the statement that makes a view which lives as long as the connection."""
         return f"create temporary view {name} as\n{query.render()}"
 
+    def create_empty_view(self, name: str, column: str, query: str) -> str:
+        """Return the statement that makes such a view of no row, its column of a type that suits `query`."""
+        del query
+        return self.create_view(name, Query().then("nothing", f"select null as {column} where false"))
+
+    def free_view(self, name: str) -> str:
+        """Return the statement that frees such a view; empty where the commit does."""
+        return self.drop_view(name)
+
     def drop_working(self, names: list[str]) -> str:
-        """Return the statements that free working tables."""
+        """Return the statements that free working tables; empty where the commit does."""
         return "\n".join(f"drop table if exists {name};" for name in names)
 
     def create_table(self, relation: str, query: Query) -> str:
         """Return the statement that makes a table of a query's rows."""
         return f"create table {relation} as\n{query.render()}"
+
+    def ready(self, relation: str, keys: list[str]) -> str:
+        """Return the statements that make a new companion quick to read by key; empty where it is."""
+        del relation, keys
+        return ""
 
     def insert(self, relation: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows; `columns` are quoted and in the query's order."""
@@ -229,6 +283,17 @@ class Engine:
 
     def set_located(self, relation: str, column: str, query: Query) -> str:
         """Return the statement that sets one column of the rows a query gives as (locator, value)."""
+        return (
+            f"update {relation} as tgt set {column} = changed.value\n"
+            f"from (\n{query.render()}\n) as changed\nwhere tgt.{self.locator} = changed.locator"
+        )
+
+    def create_type(self, name: str, fields: dict[str, str]) -> str:
+        """Return the statements that make the type of a struct anew, of fields with their types."""
+        raise NotImplementedError
+
+    def replace_type(self, old: str, new: str, identifier: str) -> str:
+        """Return the statements that drop the type `old`, if it is there, and give its name to `new`, if any."""
         raise NotImplementedError
 
     def add_column(self, relation: str, column: str, type_name: str) -> str:

@@ -78,8 +78,9 @@ class DuckDB(Engine):
         """Signed integer types by their bits."""
         return {"tinyint": 8, **super().integers, "hugeint": 128}
 
-    def composite(self, parts: dict[str, str]) -> str:
+    def composite(self, parts: dict[str, str], type_name: str = "") -> str:
         """Return a struct of named expressions that compares field by field."""
+        del type_name
         return "{" + ", ".join(f"{text(name)}: {expression}" for name, expression in parts.items()) + "}"
 
     def fields(self, type_name: str) -> tuple[tuple[str, str], ...]:
@@ -239,13 +240,6 @@ class DuckDB(Engine):
         """Return the statement that removes the rows whose keys a query gives."""
         on = all_of(f"tgt.{key} = gone.{key}" for key in keys)
         return f"delete from {relation} as tgt using (\n{query.render()}\n) as gone where {on}"
-
-    def set_located(self, relation: str, column: str, query: Query) -> str:
-        """Return the statement that sets one column: DuckDB writes just that column's blocks anew."""
-        return (
-            f"update {relation} as tgt set {column} = changed.value\n"
-            f"from (\n{query.render()}\n) as changed\nwhere tgt.{self.locator} = changed.locator"
-        )
 
 
 ENGINE = DuckDB(

@@ -43,6 +43,7 @@ def plan(table: Table, *, holds_expression: bool) -> Plan:
     spec = as_events(table.spec, table.state.feed)
     layout = resolve(model, spec, table.state, engine)
     job = Job(model, spec, layout, replace(table.state, control=None), table.relations, engine, builds=False)
+    job = tables.with_named_struct(job, replaces=False)
     problems = _missing_bounds(job) if spec.scd2 else _other_sequence_type(job)
     if problems:
         raise AutoCdcError(model, problems)
@@ -60,7 +61,7 @@ def plan(table: Table, *, holds_expression: bool) -> Plan:
     return Plan(
         model=model,
         action=f"take {job.target} over as it is",
-        steps=(check, *_table_of_view(job), companion),
+        steps=(check, *_table_of_view(job), *tables.struct_type(job), companion),
         warnings=layout.warnings,
     )
 
@@ -145,8 +146,9 @@ def _stored_sequence(job: Job, *, holds_expression: bool) -> str | None:
     if parts is None and not (holds_expression and not job.layout.sequence):
         return None
     stored = tuple(name for _, name in parts or ())
-    sequence = changes.sequence_expression(job.spec.sequence_by, stored, job.engine)
-    return f"cast({sequence} as {job.layout.sequence_type})"
+    sequence_type = job.layout.sequence_type
+    sequence = changes.sequence_expression(job.spec.sequence_by, stored, job.engine, sequence_type)
+    return job.engine.in_order(f"cast({sequence} as {sequence_type})", sequence_type)
 
 
 def _check_rows(job: Job, sequence: str | None) -> Step:

@@ -36,7 +36,33 @@ class Table:
         last = f"select max({names.SEQUENCE}) from {self.relations.companion} where {names.KIND} = 'snapshot'"
         spec = as_events(self.spec, state.feed, "" if builds else last)
         layout = resolve(self.model, spec, state, self.engine)
-        return Job(self.model, spec, layout, state, self.relations, self.engine, builds=builds)
+        job = Job(self.model, spec, layout, state, self.relations, self.engine, builds=builds)
+        return with_named_struct(job, replaces=replaces(self.state))
+
+
+def replaces(before: State) -> bool:
+    """Whether there is something already in the place of what is built."""
+    return before.target is not None or before.companion is not None
+
+
+def with_named_struct(job: Job, *, replaces: bool) -> Job:
+    """Return the job with the type of a sequence of several columns by its name, where it has one.
+
+    A target that goes on has the type of its companion, which a clone shares with its original.
+    """
+    if not job.struct_fields:
+        return job
+    there = (column.type for column in job.state.companion or () if column.name == names.SEQUENCE)
+    new = job.relations.rebuilt_struct if replaces else job.relations.struct
+    return replace(job, layout=replace(job.layout, sequence_type=next(there, new)))
+
+
+def struct_type(job: Job) -> tuple[Step, ...]:
+    """Make the type of a sequence of several columns, where it has a name."""
+    if not job.struct_fields:
+        return ()
+    sql = job.engine.create_type(job.layout.sequence_type, job.struct_fields)
+    return (Step("create the type of the sequence", sql),)
 
 
 def builds_because(table: Table) -> str | None:
@@ -94,7 +120,7 @@ def definition(job: Job) -> Control:
         scd_type=job.spec.stored_as_scd_type,
         keys=tuple(name for name, _ in by_name),
         key_types=tuple(type_name for _, type_name in by_name),
-        sequence_type=job.layout.sequence_type,
+        sequence_type=job.state.sequence_type,
         track_history=job.spec.track_history,
         truncates=job.truncates,
         once=(*done, *(name for name in read_now if name not in done)),
@@ -109,15 +135,21 @@ def build(job: Job, before: State, rows: Query, remembers: Sequence[Query]) -> t
     `rows` are the target's, `remembers` give the companion's beside the control record.
     """
     target, companion = job.target, job.companion
-    replaces = before.target is not None or before.companion is not None
-    if replaces:
+    is_replaced = replaces(before)
+    if is_replaced:
         target, companion = job.relations.rebuilt_target, job.relations.rebuilt_companion
     return (
-        *(Step(f"clear {what}", job.engine.drop_table(what)) for what in (companion, target) if replaces),
+        *(Step(f"clear {what}", job.engine.drop_table(what)) for what in (companion, target) if is_replaced),
         Step("create the companion", job.engine.create_table(companion, companion_rows(job, remembers))),
+        *_made_ready(job, companion),
         *_create_target(job, target, rows),
-        *(_swap(job, before) if replaces else ()),
+        *(_swap(job, before) if is_replaced else ()),
     )
+
+
+def _made_ready(job: Job, companion: str) -> tuple[Step, ...]:
+    sql = job.engine.ready(companion, job.keys)
+    return (Step("make the companion quick to read", sql),) if sql else ()
 
 
 def _create_target(job: Job, target: str, rows: Query) -> tuple[Step, ...]:
@@ -152,6 +184,15 @@ def _swap(job: Job, before: State) -> tuple[Step, ...]:
             engine.rename_table(relations.rebuilt_target, relations.identifier),
         )
     )
+    if engine.named_structs:
+        new = job.layout.sequence_type if job.struct_fields else ""
+        sql = engine.replace_type(relations.struct, new, relations.struct_identifier)
+        steps.append(
+            Step(
+                "drop the old type of the sequence" + (", and put the new one in its place" if new else ""),
+                sql,
+            )
+        )
     return tuple(steps)
 
 
@@ -216,12 +257,14 @@ def shape(job: Job) -> str:
 
 def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[str]) -> Plan:
     """Return the plan, with the working tables freed in the end."""
-    tables = [job.working(suffix) for suffix in working]
+    if job.builds:
+        steps = (*struct_type(job), *steps)
+    free = job.engine.drop_working([job.working(suffix) for suffix in working])
     return Plan(
         model=job.model,
         action=action,
         steps=steps,
-        closing=(Step("free the working tables", job.engine.drop_working(tables)),),
+        closing=(Step("free the working tables", free),) if free else (),
         creates=job.builds,
         shape=shape(job),
         warnings=job.layout.warnings + _of_a_sample(job),

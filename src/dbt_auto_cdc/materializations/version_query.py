@@ -71,12 +71,11 @@ class Turns:
     def _versions_freed(self) -> tuple[Step, ...]:
         if not self.asks:
             return ()
-        last, following = (self.holder(last=last) for last in (True, False))
-        free = self.engine.drop_working([following])
-        return (
-            Step("free the last version", self.engine.drop_view(last)),
-            Step("free the next version", free),
-        )
+        freed = {
+            "free the last version": self.engine.free_view(self.holder(last=True)),
+            "free the next version": self.engine.drop_working([self.holder(last=False)]),
+        }
+        return tuple(Step(name, sql) for name, sql in freed.items() if sql)
 
     def holder(self, *, last: bool) -> str:
         """Return the relation that holds the last version applied, or the one to be applied."""
@@ -106,9 +105,12 @@ def look_up(turns: Turns, query: str, *, applying: bool, ask: Ask, send: Send) -
     """
     engine, is_there = turns.engine, applying or not turns.is_first
     following = turns.holder(last=False)
-    known = last_version(turns.relations.companion) if is_there else NO_VERSION
-    view = engine.create_view(turns.holder(last=True), Query().then("last_version", known))
-    send("show the last version", view)
+    last = turns.holder(last=True)
+    known = Query().then("last_version", last_version(turns.relations.companion))
+    send(
+        "show the last version",
+        engine.create_view(last, known) if is_there else engine.create_empty_view(last, VERSION, query),
+    )
     try:
         columns = describe(engine, ask, query)
     except Exception as error:

@@ -73,9 +73,10 @@ def staged(job: Job, query: Query) -> Step:
 def _orders(job: Job) -> dict[str, str]:
     """Return the sequences' expressions over the feed by the columns that hold them."""
     spec, layout, engine = job.spec, job.layout, job.engine
-    orders = {names.SEQUENCE: sequence_expression(spec.sequence_by, layout.sequence, engine)}
+    orders = {names.SEQUENCE: stored_sequence(job, layout.sequence)}
     if spec.system_sequence_by:
-        orders[names.SYSTEM_SEQUENCE] = sequence_expression(spec.system_sequence_by, layout.system, engine)
+        system = sequence_expression(spec.system_sequence_by, layout.system, engine)
+        orders[names.SYSTEM_SEQUENCE] = engine.in_order(system, layout.system_type)
     return orders
 
 
@@ -182,11 +183,20 @@ def _unknown(job: Job) -> str:
     return job.engine.not_among(f"src.{job.engine.quote(job.layout.list_column)}", list(dict.fromkeys(known)))
 
 
-def sequence_expression(written: tuple[str, ...], parts: tuple[str, ...], engine: Engine) -> str:
+def stored_sequence(job: Job, parts: tuple[str, ...]) -> str:
+    """Return the sequence over rows called src, in the form in which it is stored and compared."""
+    kind = job.layout.sequence_type
+    return job.engine.in_order(sequence_expression(job.spec.sequence_by, parts, job.engine, kind), kind)
+
+
+def sequence_expression(
+    written: tuple[str, ...], parts: tuple[str, ...], engine: Engine, type_name: str = ""
+) -> str:
     """Return a sequence over the feed's rows; null as soon as one part of a composite is null.
 
     `written` is the option, `parts` are the feed's columns that make it up; empty for a SQL expression. A composite's
-    fields are called as the option has them, so that a feed whose names change their case goes on.
+    fields are called as the option has them, so that a feed whose names change their case goes on; `type_name` is its
+    type, where it has a name.
     """
     if not parts:
         return f"(\n{indented(written[0])}\n)"
@@ -195,7 +205,7 @@ def sequence_expression(written: tuple[str, ...], parts: tuple[str, ...], engine
         return columns[0]
     missing = any_of(f"{column} is null" for column in columns)
     fields = dict(zip((unquoted(name.strip()) for name in written), columns, strict=True))
-    return f"case when {missing} then null else {engine.composite(fields)} end"
+    return f"case when {missing} then null else {engine.composite(fields, type_name)} end"
 
 
 def condition_expression(condition: str, feed: tuple[Column, ...], engine: Engine) -> str:

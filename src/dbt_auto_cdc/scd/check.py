@@ -65,7 +65,8 @@ def _counted(job: Job, *, told: bool) -> str:
 
 
 def _latest_truncate(job: Job) -> str:
-    return f"select max({names.SEQUENCE}) as latest from {job.companion} where {names.KIND} = 'truncate'"
+    latest = job.extreme("max", names.SEQUENCE)
+    return f"select {latest} as latest from {job.companion} where {names.KIND} = 'truncate'"
 
 
 def _truncating_dumps(job: Job) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.resolve import Layout, Output, Part
-from dbt_auto_cdc.spec import AutoCdc, FlowEvents, SnapshotEvents
+from dbt_auto_cdc.spec import AutoCdc, FlowEvents, SnapshotEvents, unquoted
 from dbt_auto_cdc.sql import all_of, text
 from dbt_auto_cdc.state import Column, Relations, State
 
@@ -68,22 +68,22 @@ class Job:
     @property
     def start_at(self) -> str:
         """The version's start, quoted."""
-        return self.engine.quote(names.START_AT)
+        return self._bound(names.START_AT)
 
     @property
     def end_at(self) -> str:
         """The version's end, quoted."""
-        return self.engine.quote(names.END_AT)
+        return self._bound(names.END_AT)
 
     @property
     def system_start_at(self) -> str:
         """Where what a version says began to be believed, quoted."""
-        return self.engine.quote(names.SYSTEM_START_AT)
+        return self._bound(names.SYSTEM_START_AT)
 
     @property
     def system_end_at(self) -> str:
         """Where what a version says was no longer believed, quoted."""
-        return self.engine.quote(names.SYSTEM_END_AT)
+        return self._bound(names.SYSTEM_END_AT)
 
     @property
     def bounds(self) -> dict[str, str]:
@@ -147,6 +147,11 @@ class Job:
         staged = self.working(names.STAGE)
         return staged if self.builds else f"(select * from {staged} where {names.IS_NEW})"
 
+    def _bound(self, name: str) -> str:
+        """Return a bound as the target has it, in whatever case; in a new one it has the engine's."""
+        there = (column.name for column in self.state.target or () if column.name.lower() == name.lower())
+        return self.engine.quote(next(there, self.engine.folded(name)))
+
     def quoted(self, columns: Iterable[Output]) -> list[str]:
         """Return the columns' names, quoted."""
         return [self.engine.quote(column.name) for column in columns]
@@ -173,6 +178,19 @@ class Job:
         return self.engine.working(
             names.with_suffix(self.relations.identifier, self.part + suffix, self.engine.identifier_limit)
         )
+
+    def extreme(self, function: str, expression: str, over: str = "") -> str:
+        """Return the greatest (`max`) or least (`min`) of sequences, `over` a window if there is one."""
+        return self.engine.extreme(function, expression, self.layout.sequence_type, over=over)
+
+    @property
+    def struct_fields(self) -> dict[str, str]:
+        """The fields of a sequence of several columns whose type has a name, with their types; else none."""
+        if not self.engine.named_structs or len(self.spec.sequence_by) == 1:
+            return {}
+        types = {column.name: column.type for column in self.state.feed}
+        written = (unquoted(name.strip()) for name in self.spec.sequence_by)
+        return {name: types[part] for name, part in zip(written, self.layout.sequence, strict=True)}
 
     def same_key(self, left: str, right: str) -> str:
         """Return the condition that two relations' rows have one key; keys are never null."""

@@ -166,7 +166,7 @@ def _differing(job: Job, incoming: str, stored: str, only_if: tuple[str, ...] = 
     Out: the rows that one side has more often than the other, with the difference.
     """
     values = [
-        job.engine.comparable(name, column.type)
+        name if name in job.keys else job.engine.comparable(name, column.type)
         for name, column in zip(job.output, job.layout.output, strict=True)
     ]
     columns = ", ".join(job.output)

@@ -31,7 +31,8 @@ def with_truncation(job: Job) -> Query:
     if job.truncated_at:
         sequences += f"\nunion all\n{job.truncated_at}"
     return Query().then(
-        TRUNCATION, f"select max({names.SEQUENCE}) as sequence from (\n{sequences}\n) as truncates"
+        TRUNCATION,
+        f"select {job.extreme('max', names.SEQUENCE)} as sequence from (\n{sequences}\n) as truncates",
     )
 
 

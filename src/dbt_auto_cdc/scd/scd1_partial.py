@@ -79,12 +79,17 @@ def _stage(job: Job) -> Step:
 def _sums(job: Job) -> Step:
     """Bring the new events of a key together. Out: one row per touched key, with each part's latest value."""
     kind, sequence = f"evt.{names.KIND}", f"evt.{names.SEQUENCE}"
+
+    def greatest(of_kind: str) -> str:
+        return job.extreme("max", f"case when {kind} = '{of_kind}' then {sequence} end")
+
     columns = [*of("evt", job.keys)]
     if not job.builds:
-        columns += [f"max(evt.{name}) as {name}" for name in (names.HIDDEN, *_memory(job))]
+        columns.append(f"max(evt.{names.HIDDEN}) as {names.HIDDEN}")
+        columns += [f"{job.extreme('max', f'evt.{name}')} as {name}" for name in _memory(job)]
     columns += [
-        f"max(case when {kind} = 'upsert' then {sequence} end) as {names.GREATEST}",
-        f"max(case when {kind} = 'delete' then {sequence} end) as {names.DELETED}",
+        f"{greatest('upsert')} as {names.GREATEST}",
+        f"{greatest('delete')} as {names.DELETED}",
     ]
     for part in _values(job):
         name = job.engine.quote(part.name)
@@ -92,7 +97,8 @@ def _sums(job: Job) -> Step:
         latest = job.engine.latest(f"evt.{name}", changes.by_sequence(job, part), is_sent)
         columns.append(f"{latest} as {name}")
         if part.partial:
-            columns.append(f"max(case when {is_sent} then {sequence} end) as {_fresh(job, part)}")
+            fresh = job.extreme("max", f"case when {is_sent} then {sequence} end")
+            columns.append(f"{fresh} as {_fresh(job, part)}")
     group = ", ".join(of("evt", job.keys))
     query = scd1.with_truncation(job) if _reaches_untouched(job) else Query()
     source = f"({_with_truncated_parts(job)})" if _reaches_untouched(job) else job.events

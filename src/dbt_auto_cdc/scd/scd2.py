@@ -98,7 +98,7 @@ def _late(job: Job) -> str:
     return f"""
 select count(*) from {job.events} as evt
 join (
-    select {keys}, max({names.SEQUENCE}) as {names.LATEST} from (
+    select {keys}, {job.extreme("max", names.SEQUENCE)} as {names.LATEST} from (
         select {keys}, coalesce({names.OLD_END}, {names.SEQUENCE}) as {names.SEQUENCE} from {job.working(names.STORED)}
         union all
         select {", ".join(of("cmp", [*job.keys, names.SEQUENCE]))}
@@ -161,7 +161,7 @@ def _lined_up(job: Job) -> Step:
 def _affected(job: Job) -> Query:
     """The affected versions with their values, and what they hide."""
     touched = (
-        f"select {', '.join(job.keys)}, min({names.SEQUENCE}) as {names.FIRST}\n"
+        f"select {', '.join(job.keys)}, {job.extreme('min', names.SEQUENCE)} as {names.FIRST}\n"
         f"from {job.events} group by {', '.join(job.keys)}"
     )
     reached = f"""
@@ -194,7 +194,8 @@ where cmp.{names.KIND} = 'upsert'"""
         return query
     version = ", ".join([*job.keys, names.RUN_START])
     return query.then(
-        "latest", f"select {version}, max({names.SEQUENCE}) as {names.LATEST}\nfrom inside group by {version}"
+        "latest",
+        f"select {version}, {job.extreme('max', names.SEQUENCE)} as {names.LATEST}\nfrom inside group by {version}",
     )
 
 
@@ -402,6 +403,9 @@ left join differing on differing.{names.EVENT} = evt.{names.EVENT}"""
 def _bounded(job: Job) -> str:
     """Give each event its run: the start from the event that opened it, the end from the event after its last."""
     keys = ", ".join(job.keys)
+    so_far = f"order by {names.SEQUENCE} rows between unbounded preceding and current row"
+    opened = f"case when {names.OPENS} then {names.SEQUENCE} end"
+    started = job.extreme("max", opened, over=f" over (partition by {keys} {so_far})")
     return f"""
 select
     marked.*,
@@ -409,9 +413,7 @@ select
     {names.KIND} = 'upsert' and coalesce(
         lead({names.OPENS} or {names.KIND} = 'delete') over events_of_key, true
     ) as {names.LAST},
-    max(case when {names.OPENS} then {names.SEQUENCE} end) over (
-        partition by {keys} order by {names.SEQUENCE} rows between unbounded preceding and current row
-    ) as {names.STARTED}
+    {started} as {names.STARTED}
 from marked
 window events_of_key as (partition by {keys} order by {names.SEQUENCE})"""
 

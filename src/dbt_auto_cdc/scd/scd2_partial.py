@@ -146,7 +146,8 @@ def _written(job: Job, given: str) -> str:
     before events could leave it out. Where the line begins with it, nothing is known of the event before.
     """
     others = [*job.parts, names.SEQUENCE, names.KIND, *_bounds()]
-    begins = f"(not evt.{names.IS_NEW} and evt.{names.SEQUENCE} = min(evt.{names.SEQUENCE}) over key)"
+    first = job.extreme("min", f"evt.{names.SEQUENCE}", over=" over key")
+    begins = f"(not evt.{names.IS_NEW} and evt.{names.SEQUENCE} = {first})"
     columns = [*of("evt", others), f"evt.{names.IS_NEW}", f"{begins} as {names.FIRST}"]
     for part in _partial(job):
         value = job.engine.comparable(f"evt.{job.engine.quote(part.name)}", part.type)
@@ -196,7 +197,8 @@ def _merged(job: Job, source: str) -> str:
         if not job.builds:
             columns.append(f"{was} as {_was(job, part)}")
     if not job.builds:
-        columns += [f"max(evt.{name}) as {name}" for name in _bounds()]
+        columns += [f"max(evt.{place}) as {place}" for place in (names.LOCATOR, names.HIDDEN, names.SHOWS)]
+        columns += [f"{job.extreme('max', f'evt.{at}')} as {at}" for at in (names.OLD_END, names.RUN_START)]
         columns.append(f"{is_stored} as {names.WAS_IN}")
         columns.append(f"max(case when evt.{names.FIRST} then 1 else 0 end) = 1 as {names.FIRST}")
     group = ", ".join(of("evt", [*job.keys, names.SEQUENCE]))

@@ -124,9 +124,7 @@ def versions(job: Job, limits: Limits) -> Step:
     staged = job.working(names.STAGE)
     read = f"select {names.SEQUENCE} from {staged}"
     if limits.is_constant:
-        constant = (
-            f"select {changes.sequence_expression(job.spec.sequence_by, (), job.engine)} as {names.SEQUENCE}"
-        )
+        constant = f"select {changes.stored_sequence(job, ())} as {names.SEQUENCE}"
         row = f"select 1 from {staged}" + (f" where {names.IS_READ}" if _stands_beside(job) else "")
         read += f"\nunion all\nselect * from (\n{constant}\n) as one where not exists ({row})"
     place = f"row_number() over (partition by {names.HIDDEN} order by {names.SEQUENCE})"

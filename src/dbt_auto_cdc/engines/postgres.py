@@ -1,0 +1,271 @@
+"""PostgreSQL: what is peculiar about it.
+
+Not here: Redshift and other databases that speak its language but do not keep its promises.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dbt_auto_cdc import names
+from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.sql import Query, indented, text
+
+_TEXTS = ("text", "character varying", "character", "citext", "name")
+_NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision")
+_TIMES = ("date", "time", "timestamp", "interval")
+# Types with an order, whose greatest value every release can tell.
+_ORDERED = (*_TEXTS, *_NUMBERS, *_TIMES, "money", "oid", "inet", "cidr", "pg_lsn")
+# No equality at all, or one by size (box) or by anything but the value.
+_INCOMPARABLE = ("xml", "point", "line", "lseg", "box", "path", "polygon", "circle")
+_UNLIMITED = {
+    "text": {"character varying", "json", "jsonb"},
+    "character varying": {"text", "json", "jsonb"},
+    "numeric": {"numeric", "smallint", "integer", "bigint"},
+    "real": {"smallint"},
+    "double precision": {"real", "smallint", "integer"},
+    "timestamp without time zone": {"date"},
+}
+_TABLE_LOCK = """    if exists (select from pg_class where oid = to_regclass({text}) and relkind in ('r', 'p')) then
+        lock table {name} in share row exclusive mode;
+    end if;"""
+# A look at 3,000 rows: the usual 30,000 of a wide table would take longer than many a step.
+_ANALYZE = """do $analyze$
+declare
+    usual text := current_setting('default_statistics_target');
+begin
+    perform set_config('default_statistics_target', '10', true);
+    analyze {name};
+    perform set_config('default_statistics_target', usual, true);
+end
+$analyze$"""
+_VERSION_TYPES = (
+    *("integer", "bigint", "numeric", "text", "date"),
+    *("timestamp without time zone", "timestamp with time zone"),
+)
+_EMPTY_VIEW = """do $version$
+declare
+    candidate text;
+    fitting text := 'text';
+    found text;
+begin
+    foreach candidate in array array[{types}] loop
+        begin
+            execute $made$create temporary table {name} on commit drop as select cast(null as $made$
+                || candidate || ') as {column} where false';
+            execute $asked$create temporary table {asked} on commit drop as
+{query}
+with no data$asked$;
+            select format_type(atttypid, atttypmod) into found
+            from pg_attribute where attrelid = {asked_as_text}::regclass and attnum = 1;
+            execute $made$drop table {asked}$made$;
+            if found = candidate then
+                return;
+            end if;
+            fitting := candidate;
+            raise exception 'of another type';
+        exception when others then
+            null;
+        end;
+    end loop;
+    execute $made$create temporary table {name} on commit drop as select cast(null as $made$
+        || fitting || ') as {column} where false';
+end
+$version$"""
+_PARAMETERS = re.compile(r"\((?P<inside>[\d, -]+)\)")
+
+
+def _bare(type_name: str) -> str:
+    """Return a type without its length, precision or scale: `timestamp with time zone`."""
+    return _PARAMETERS.sub("", type_name.lower())
+
+
+def _parameters(type_name: str) -> tuple[int, ...]:
+    found = _PARAMETERS.search(type_name)
+    return tuple(map(int, found["inside"].split(","))) if found else ()
+
+
+class Postgres(Engine):
+    """PostgreSQL 14 and later: transactions with DDL, locks, temporary tables, rows found by `ctid`.
+
+    A `ctid` stays what it is while nobody else writes the table, and `lock` sees to that. It is compared in arrays:
+    joins on it are of no use before release 14, and a list of places is read without a look at the rest of the table.
+    """
+
+    def working(self, identifier: str) -> str:
+        """Return the name of a working table; the schema keeps a table of that name beside the target out of it."""
+        return f"pg_temp.{self.quote(identifier)}"
+
+    def folded(self, name: str) -> str:
+        """Return a name as PostgreSQL takes it without quotes."""
+        return name.lower()
+
+    def is_same(self, left: str, right: str) -> str:
+        """Return the condition that two values are the same: nulls in arrays are, and `=` finds rows."""
+        return f"array[{left}] = array[{right}]"
+
+    def comparable(self, expression: str, type_name: str) -> str:
+        """Return the expression in a form with equality and order: json as its value, text by its bytes."""
+        head = _bare(type_name)
+        element = head.removesuffix("[]")
+        if element == "json":
+            return f"cast({expression} as jsonb{head[len(element) :]})"
+        if element in _INCOMPARABLE:
+            return f"cast({expression} as text)"
+        if element == "citext":
+            return f'cast({expression} as text{head[len(element) :]}) collate "C"'
+        return f'{expression} collate "C"' if element in _TEXTS else expression
+
+    def in_order(self, expression: str, type_name: str) -> str:
+        """Return a sequence so that it is ordered by bytes, wherever it is stored."""
+        return f'{expression} collate "C"' if _bare(type_name).removesuffix("[]") in _TEXTS else expression
+
+    def composite(self, parts: dict[str, str], type_name: str = "") -> str:
+        """Return a row of the target's own type, which compares field by field."""
+        return f"cast(row({', '.join(parts.values())}) as {type_name})"
+
+    def extreme(self, function: str, expression: str, type_name: str, *, over: str = "") -> str:
+        """Return the aggregate over a sequence: of rows there is none before release 18, but of arrays of them."""
+        if self.is_orderable(type_name):
+            return super().extreme(function, expression, type_name, over=over)
+        return f"({function}(case when {expression} is not null then array[{expression}] end){over})[1]"
+
+    # types
+
+    def is_orderable(self, type_name: str) -> bool:
+        """Whether values of a type have an order, and a greatest one can be found."""
+        return _bare(type_name).removesuffix("[]").startswith(_ORDERED)
+
+    def has_equality(self, type_name: str) -> bool:
+        """Whether values of a type can be joined by."""
+        return _bare(type_name).removesuffix("[]") not in ("json", *_INCOMPARABLE)
+
+    def distance_of(self, type_name: str) -> str:
+        """Return what a distance between two values is."""
+        head = _bare(type_name)
+        if head.startswith(("date", "timestamp")):
+            return "interval"
+        return "number" if head in _NUMBERS else ""
+
+    def widens(self, stored: str, incoming: str) -> bool:
+        """Whether every value of `stored` is the same value in `incoming`."""
+        if stored.endswith("[]") and incoming.endswith("[]"):
+            return self.widens(stored.removesuffix("[]"), incoming.removesuffix("[]"))
+        narrow, wide = _bare(stored), _bare(incoming)
+        limits, room = _parameters(stored), _parameters(incoming)
+        if stored == incoming or (narrow == wide and narrow != "numeric"):
+            return not room or (bool(limits) and limits[0] <= room[0])
+        if room:
+            return super().widens(stored, incoming)
+        return narrow in self._kept_by(wide)
+
+    def _kept_by(self, wide: str) -> set[str]:
+        """Return the types whose values are the same in a type of no limits."""
+        if wide in _UNLIMITED:
+            return _UNLIMITED[wide]
+        return {name for name, bits in self.integers.items() if bits <= self.integers.get(wide, 0)}
+
+    # statements
+
+    def lock(self, target: str, companion: str) -> str:
+        """Return the statement that lets one run of a model wait for another, and keeps the rows in their places.
+
+        The advisory lock is for tables that do not exist yet. Reading goes on.
+        """
+        there = "\n".join(_TABLE_LOCK.format(name=name, text=text(name)) for name in (target, companion))
+        return (
+            f"select pg_advisory_xact_lock(hashtextextended({text(target)}, 0));\n"
+            f"do $lock$\nbegin\n{there}\nend\n$lock$"
+        )
+
+    def list_tables(self, *relations: str) -> str:
+        """Return the query of the names, behind a `=`, of those relations that exist, and whether each is a view."""
+        listed = ", ".join(f"to_regclass({text(name)})" for name in relations)
+        return f"select '=' || relname, relkind = 'v'\nfrom pg_class\nwhere oid in ({listed})"
+
+    def describe(self, query: str) -> str:
+        """Return the statements that tell a query's columns: those of a table that it would fill."""
+        name = self.working(names.DESCRIBED)
+        return f"""drop table if exists {name};
+create temporary table {name} on commit drop as
+{query}
+with no data;
+{self.describe_relation(name)}"""
+
+    def describe_relation(self, relation: str) -> str:
+        """Return the query of the columns of a relation."""
+        return f"""select '=' || attname, format_type(atttypid, atttypmod)
+from pg_attribute
+where attrelid = {text(relation)}::regclass and attnum > 0 and not attisdropped
+order by attnum"""
+
+    def create_working(self, name: str, query: Query) -> str:
+        """Return the statements that fill a working table; the next steps are planned by its statistics."""
+        return f"create temporary table {name} on commit drop as\n{query.render()};\n{_ANALYZE.format(name=name)}"
+
+    def create_view(self, name: str, query: Query) -> str:
+        """Return the statement that keeps a query's rows until the commit: a view would outlive it."""
+        return f"create temporary table {name} on commit drop as\n{query.render()}"
+
+    def create_empty_view(self, name: str, column: str, query: str) -> str:
+        """Return the statement that tries which type of the column gives the query a result of that type.
+
+        A null without a type would be text, which no date and no number compares with.
+        """
+        types = ", ".join(map(text, _VERSION_TYPES))
+        asked = self.working(names.DESCRIBED)
+        return _EMPTY_VIEW.format(
+            name=name, column=column, query=query, types=types, asked=asked, asked_as_text=text(asked)
+        )
+
+    def free_view(self, name: str) -> str:
+        """Return nothing: the commit drops it."""
+        del name
+        return ""
+
+    def drop_working(self, working: list[str]) -> str:
+        """Return nothing: the commit drops the working tables."""
+        del working
+        return ""
+
+    def create_type(self, name: str, fields: dict[str, str]) -> str:
+        """Return the statements that make a composite type anew; text in it is ordered by bytes."""
+        listed = ", ".join(
+            self.in_order(f"{self.quote(field)} {kind}", kind) for field, kind in fields.items()
+        )
+        return f"drop type if exists {name};\ncreate type {name} as ({listed})"
+
+    def replace_type(self, old: str, new: str, identifier: str) -> str:
+        """Return the statements that drop a composite type and give its name to another."""
+        renamed = f";\nalter type {new} rename to {self.quote(identifier)}" if new else ""
+        return f"drop type if exists {old}{renamed}"
+
+    def ready(self, relation: str, keys: list[str]) -> str:
+        """Return the statements that make a new companion quick to read by key."""
+        index = f"create index on {relation} ({', '.join(keys)});\n" if keys else ""
+        return f"{index}analyze {relation}"
+
+    def delete_located(self, relation: str, query: Query) -> str:
+        """Return the statement that removes the rows whose locators a query gives."""
+        return f"delete from {relation} where {self.locator} = any (array(\n{indented(query.render())}\n))"
+
+    def drop_table(self, relation: str) -> str:
+        """Return the statement that drops a table with the views on it, as dbt does on PostgreSQL."""
+        return f"drop table if exists {relation} cascade"
+
+    def drop_view(self, relation: str) -> str:
+        """Return the statement that drops a view with the views on it, as dbt does on PostgreSQL."""
+        return f"drop view {relation} cascade"
+
+
+# dbt-postgres leaves BEGIN to its client, which does not notice that dbt commits by a statement of its own: what
+# follows a commit, of a hook or of a turn before, would commit itself.
+ENGINE = Postgres(
+    name="PostgreSQL",
+    locator="ctid",
+    locator_type="tid",
+    identifier_limit=63,
+    comparable_structs=True,
+    named_structs=True,
+    begin="begin",
+)

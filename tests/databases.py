@@ -1,0 +1,231 @@
+"""The engines that tests run on, behind one kind of connection: DuckDB's own, and PostgreSQL's made like it.
+
+Not here: servers (`scripts/with-postgres` starts one and says where), and what is tested.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+
+from dbt_auto_cdc.engines import engine_for
+from dbt_auto_cdc.engines.base import Engine
+
+if TYPE_CHECKING:
+    import psycopg2.extensions
+
+ENGINES = ("duckdb", "postgres")
+POSTGRES = {name: value for name, value in os.environ.items() if name.startswith("AUTO_CDC_POSTGRES_")}
+"""Where the server is: the only variables of our own that `conftest` lets be."""
+
+# DuckDB's names of types, in which tests are written, as PostgreSQL has them.
+_POSTGRES_TYPES = {
+    "varchar": "text",
+    "double": "double precision",
+    "tinyint": "smallint",
+    "timestamptz": "timestamp with time zone",
+    "json": "json",
+    "blob": "bytea",
+}
+_CHOSEN = "TESTED_ENGINE"
+_numbers = itertools.count()
+
+
+class Postgres:
+    """A connection to PostgreSQL that takes the few calls which tests make of DuckDB's, in a schema of its own."""
+
+    def __init__(self, connection: psycopg2.extensions.connection) -> None:
+        self.raw = connection
+        self.raw.autocommit = True
+
+    def execute(self, sql: str, parameters: Sequence[object] | None = None) -> Result:
+        cursor = self.raw.cursor()
+        if parameters is not None:
+            parameters = [_as_row(value) if isinstance(value, dict) else value for value in parameters]
+            sql = sql.replace("%", "%%").replace("?", "%s")
+        try:
+            cursor.execute(sql, parameters)
+        except Exception:
+            cursor.close()
+            raise
+        return Result(cursor)
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        for row in rows:
+            self.execute(sql, row)
+
+
+def _as_row(value: Mapping[str, object]) -> str:
+    """Return a struct as the text of a row."""
+    return f"({','.join(str(part) for part in value.values())})"
+
+
+class Result:
+    """What one statement gave."""
+
+    def __init__(self, cursor: psycopg2.extensions.cursor) -> None:
+        self._cursor = cursor
+        self.description = cursor.description
+        self.rowcount = cursor.rowcount
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self._cursor.fetchall() if self.description else []
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        return self._cursor.fetchone()
+
+
+def chosen() -> str:
+    """Return the engine that this run of the tests is about, as conftest was told it."""
+    return os.environ.get(_CHOSEN, "duckdb")
+
+
+def choose(engine: str) -> None:
+    """Say, for this process and those that it starts, which engine the tests are about."""
+    os.environ[_CHOSEN] = engine
+
+
+Connection = duckdb.DuckDBPyConnection | Postgres
+
+
+@contextmanager
+def connect(engine: str) -> Iterator[Connection]:
+    """Give a connection to an empty place: a DuckDB in memory, or a schema of the PostgreSQL server."""
+    if engine == "duckdb":
+        with duckdb.connect(config={"threads": 1}) as connection:
+            yield connection
+        return
+    with postgres_schema() as schema, raw_postgres(schema) as raw:
+        yield Postgres(raw)
+
+
+@contextmanager
+def postgres_schema() -> Iterator[str]:
+    """Give an empty schema of the PostgreSQL server, and drop it."""
+    schema = f"test_{os.getpid()}_{next(_numbers)}"
+    with raw_postgres() as admin:
+        admin.cursor().execute(f'create schema "{schema}"')
+        try:
+            yield schema
+        finally:
+            admin.cursor().execute(f'drop schema "{schema}" cascade')
+
+
+@contextmanager
+def raw_postgres(schema: str = "public") -> Iterator[psycopg2.extensions.connection]:
+    import psycopg2
+
+    if not POSTGRES:
+        pytest.skip("there is no PostgreSQL server: make test-postgres starts one")
+    raw = psycopg2.connect(
+        host=POSTGRES["AUTO_CDC_POSTGRES_HOST"],
+        port=POSTGRES["AUTO_CDC_POSTGRES_PORT"],
+        user=POSTGRES["AUTO_CDC_POSTGRES_USER"],
+        dbname=POSTGRES["AUTO_CDC_POSTGRES_DATABASE"],
+        options=f"-c search_path={schema} -c client_min_messages=warning",
+    )
+    raw.autocommit = True
+    try:
+        yield raw
+    finally:
+        raw.close()
+
+
+@contextmanager
+def held(connection: Connection, target: str) -> Iterator[Callable[[int], None]]:
+    """Hold back all runs of a target, and give a function that waits until so many of them wait."""
+    with raw_postgres() as holder:
+        cursor = holder.cursor()
+        cursor.execute("select pg_advisory_lock(hashtextextended(%s, 0))", [target])
+
+        def wait_for(number: int) -> None:
+            waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+            for _ in range(3000):
+                if connection.execute(waiting).fetchall()[0][0] >= number:
+                    return
+                time.sleep(0.05)
+            raise AssertionError(f"{number} runs should be waiting by now")
+
+        yield wait_for
+
+
+def postgres_output(schema: str) -> dict[str, Any]:
+    """Return the output of a dbt profile for a schema of the PostgreSQL server."""
+    place = {name.removeprefix("AUTO_CDC_POSTGRES_").lower(): value for name, value in POSTGRES.items()}
+    return {
+        "type": "postgres",
+        "host": place["host"],
+        "port": int(place["port"]),
+        "user": place["user"],
+        "password": "",
+        "dbname": place["database"],
+        "schema": schema,
+        "search_path": schema,
+    }
+
+
+def adapter_of(connection: Connection) -> str:
+    """Return the adapter type of a connection's engine."""
+    return "postgres" if isinstance(connection, Postgres) else "duckdb"
+
+
+def engine_of(connection: Connection) -> Engine:
+    """Return the engine of a connection."""
+    engine = engine_for(adapter_of(connection))
+    assert engine is not None
+    return engine
+
+
+def spelled(connection: Connection, duckdb_type: str) -> str:
+    """Return a type that is written as DuckDB has it in the words of the connection's engine."""
+    if not isinstance(connection, Postgres):
+        return duckdb_type
+    base, brackets, rest = re.fullmatch(r"(\w+)((?:\(.*\))?)((?:\[\])*)", duckdb_type.lower()).groups()  # type: ignore[union-attr]
+    return _POSTGRES_TYPES.get(base, base) + brackets + rest
+
+
+def type_of(connection: Connection, duckdb_type: str) -> str:
+    """Return what the engine itself calls a type, however it is written."""
+    null = f"cast(null as {spelled(connection, duckdb_type)})"
+    return columns_of(connection, f"(select {null} as of_the_type) as one")["of_the_type"]
+
+
+def columns_of(connection: Connection, relation: str) -> dict[str, str]:
+    """Return a relation's columns with their types."""
+    described = engine_of(connection).describe(f"select * from {relation}")
+    return {name.removeprefix("="): type_name for name, type_name in connection.execute(described).fetchall()}
+
+
+def tables_of(connection: Connection) -> dict[str, str]:
+    """Return the names of the tables and views, each with its kind."""
+    query = (
+        "select table_name, table_type from information_schema.tables where table_schema = current_schema()"
+    )
+    return dict(connection.execute(query).fetchall())
+
+
+def create_table(
+    connection: Connection, table: str, columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Create or replace a table with exactly these columns, in DuckDB's words; values are cast to their type."""
+    types = {name: spelled(connection, duckdb_type) for name, duckdb_type in columns.items()}
+    declared = ", ".join(f"{quoted(name)} {type_name}" for name, type_name in types.items())
+    connection.execute(f"drop table if exists {table}")
+    connection.execute(f"create table {table} ({declared})")
+    if rows:
+        values = ", ".join(f"cast(? as {type_name})" for type_name in types.values())
+        connection.executemany(
+            f"insert into {table} select {values}", [[row.get(name) for name in columns] for row in rows]
+        )
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,309 @@
+"""What is peculiar to PostgreSQL: locks, row types, json, bytes, names, views on a target.
+
+Not here: what every engine has to do (`test_contract`), dbt (`test_postgres_dbt`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from dbt_auto_cdc.errors import AutoCdcError
+from tests import databases
+from tests.databases import Connection, Postgres, columns_of, create_table
+from tests.direct import Direct
+
+pytestmark = pytest.mark.only_on("postgres")
+
+OPTIONS: dict[str, Any] = {"keys": ["id"], "sequence_by": "seq"}
+SCD2 = {**OPTIONS, "stored_as_scd_type": 2, "except_column_list": ["seq"]}
+COLUMNS = {"id": "INTEGER", "name": "VARCHAR", "seq": "BIGINT"}
+
+
+def feed(connection: Connection, *rows: tuple[Any, ...], columns: dict[str, str] = COLUMNS) -> None:
+    create_table(connection, "feed", columns, [dict(zip(columns, row, strict=True)) for row in rows])
+
+
+@contextmanager
+def another(connection: Connection) -> Iterator[Postgres]:
+    """Give a second connection to the same schema."""
+    ((schema,),) = connection.execute("select current_schema()").fetchall()
+    with databases.raw_postgres(schema) as raw:
+        yield Postgres(raw)
+
+
+def at_once(connection: Connection, *jobs: Callable[[Postgres], object]) -> list[object]:
+    """Start jobs on connections of their own while the model is locked, let them go together, return what came."""
+    came: list[object] = [None] * len(jobs)
+
+    def work(place: int, job: Callable[[Postgres], object]) -> None:
+        with another(connection) as own:
+            try:
+                came[place] = job(own)
+            except Exception as error:  # noqa: BLE001 - shown by whoever looks at what came
+                came[place] = error
+
+    threads = [threading.Thread(target=work, args=pair) for pair in enumerate(jobs)]
+    with databases.held(connection, '"target"') as wait_for:
+        for thread in threads:
+            thread.start()
+        wait_for(len(jobs))
+    for thread in threads:
+        thread.join()
+    return came
+
+
+def test_two_first_runs_at_once(connection: Connection) -> None:
+    """Both found no target; one builds it, the other waits and goes on with it."""
+    feed(connection, (1, "a", 5), (2, "b", 6))
+
+    def run(own: Postgres) -> int:
+        return Direct(own).run(SCD2).figures["num_upserted_rows"]
+
+    assert [0, 2] == sorted(at_once(connection, run, run), key=repr)
+    assert 2 == len(Direct(connection).rows())
+
+
+def test_two_later_runs_at_once(connection: Connection) -> None:
+    """Runs with events of their own for one key: whichever comes first, the history is the same."""
+    feed(connection, (1, "a", 5))
+    Direct(connection).run(SCD2)
+    create_table(connection, "one", COLUMNS, [{"id": 1, "name": "c", "seq": 9}])
+    create_table(connection, "two", COLUMNS, [{"id": 1, "name": "b", "seq": 7}])
+    came = at_once(
+        connection,
+        lambda own: Direct(own).run(SCD2, sql="select * from one").figures["num_upserted_rows"],
+        lambda own: Direct(own).run(SCD2, sql="select * from two").figures["num_upserted_rows"],
+    )
+    assert all(isinstance(number, int) for number in came), came
+    history = connection.execute("select name, __start_at, __end_at from target order by 2").fetchall()
+    assert [("a", 5, 7), ("b", 7, 9), ("c", 9, None)] == history
+
+
+def test_a_new_column_in_two_runs_at_once(connection: Connection) -> None:
+    """The second run looks at the table after it waited: the column is there, and is not added twice."""
+    feed(connection, (1, "a", 5))
+    Direct(connection).run(OPTIONS)
+    feed(connection, (1, "b", 6, "x"), columns={**COLUMNS, "more": "VARCHAR"})
+
+    def run(own: Postgres) -> int:
+        return Direct(own).run(OPTIONS).figures["num_upserted_rows"]
+
+    assert [0, 1] == sorted(at_once(connection, run, run), key=repr)
+    assert [(1, "b", 6, "x")] == connection.execute("select * from target").fetchall()
+
+
+def test_whoever_writes_by_hand_waits(connection: Connection) -> None:
+    """A row changed by hand during a run would move, and the run would miss it: the hand waits, a reader does not."""
+    feed(connection, (1, "a", 5))
+    target = Direct(connection)
+    target.run(OPTIONS)
+    feed(connection, (1, "b", 6))
+    with another(connection) as hand, target._transaction():
+        connection.execute(databases.engine_of(connection).lock('"target"', '"target__auto_cdc"'))
+        assert [("a",)] == hand.execute("select name from target").fetchall()
+        hand.execute("set lock_timeout = '100ms'")
+        with pytest.raises(Exception, match="lock timeout"):
+            hand.execute("update target set name = 'hand'")
+    target.run(OPTIONS)
+    assert [("b",)] == connection.execute("select name from target").fetchall()
+
+
+# sequences of several columns
+
+
+STRUCTS = {"id": "INTEGER", "name": "VARCHAR", "day": "DATE", "line": "VARCHAR"}
+PAIR = {
+    "keys": ["id"],
+    "sequence_by": ["day", "line"],
+    "stored_as_scd_type": 2,
+    "except_column_list": ["day", "line"],
+}
+
+
+def types_of(connection: Connection) -> list[str]:
+    query = (
+        "select typname from pg_type where typtype = 'c' and typnamespace = current_schema()::regnamespace"
+    )
+    tables = databases.tables_of(connection)
+    return sorted(name for (name,) in connection.execute(query).fetchall() if name not in tables)
+
+
+def test_a_composite_sequence(connection: Connection) -> None:
+    """The bounds are rows with the fields by their names; text in them is ordered by bytes."""
+    feed(connection, (1, "a", "2026-01-01", "B"), (1, "b", "2026-01-01", "a"), columns=STRUCTS)
+    Direct(connection).run(PAIR)
+    found = "select name, (__start_at).day::text, (__start_at).line, (__end_at).line from target order by __start_at"
+    assert [("a", "2026-01-01", "B", "a"), ("b", "2026-01-01", "a", None)] == connection.execute(
+        found
+    ).fetchall()
+    assert ["target__auto_cdc_sequence"] == types_of(connection)
+
+
+def test_a_composite_type_follows_a_rebuild(connection: Connection) -> None:
+    """--full-refresh makes the type anew with the tables, in another form if need be, and leaves one of the name."""
+    feed(connection, (1, "a", "2026-01-01", "B"), columns=STRUCTS)
+    target = Direct(connection)
+    target.run(PAIR)
+    target.run(PAIR, full_refresh=True)
+    assert ["target__auto_cdc_sequence"] == types_of(connection)
+    other = {**PAIR, "sequence_by": ["day", "id"]}
+    with pytest.raises(
+        AutoCdcError, match=r"type of sequence_by was row\(day date, line text\) .* --full-refresh"
+    ):
+        target.run(other)
+    target.run(other, full_refresh=True)
+    assert [(1,)] == connection.execute("select (__start_at).id from target").fetchall()
+    assert ["target__auto_cdc_sequence"] == types_of(connection)
+    target.run({**PAIR, "sequence_by": "day"}, full_refresh=True)
+    assert [] == types_of(connection)
+
+
+def test_an_unordered_part_of_a_composite(connection: Connection) -> None:
+    """Each column of a list has to have an order."""
+    feed(connection, (1, "a", "2026-01-01", "{}"), columns={**STRUCTS, "line": "JSON"})
+    with pytest.raises(
+        AutoCdcError, match=r"sequence_by has type row\(day date, line json\), which has no order"
+    ):
+        Direct(connection).run(PAIR)
+
+
+# values
+
+
+def test_json_is_compared_as_its_value(connection: Connection) -> None:
+    """The same value in another spelling opens no version; another value does. As a key it is refused."""
+    columns = {"id": "INTEGER", "doc": "JSON", "seq": "BIGINT"}
+    rows = [(1, '{"a": 1, "b": 2}', 1), (1, '{"b": 2,  "a": 1}', 2), (1, '{"a": 2}', 3)]
+    feed(connection, *rows, columns=columns)
+    target = Direct(connection)
+    target.run(SCD2)
+    assert [(1, 3), (3, None)] == connection.execute(
+        "select __start_at, __end_at from target order by 1"
+    ).fetchall()
+    with pytest.raises(
+        AutoCdcError, match=r"keys names doc, of type json, which PostgreSQL cannot look for; cast it"
+    ):
+        Direct(connection, "other").run({**OPTIONS, "keys": ["doc"]})
+
+
+@pytest.mark.parametrize("kind", ["point", "json[]", "polygon", "box"])
+def test_types_without_equality(connection: Connection, kind: str) -> None:
+    """Values of types that PostgreSQL cannot compare are kept, and compared by what they look like."""
+    value = {"point": "(1,2)", "json[]": "{1,2}", "polygon": "((0,0),(1,1))", "box": "(1,1),(0,0)"}[kind]
+    for sequence in (1, 2):
+        sql = f"select 1 as id, cast('{value}' as {kind}) as v, cast({sequence} as bigint) as seq"
+        Direct(connection).run(SCD2, sql=f"{sql} union all {sql}")
+    assert [(1, None)] == connection.execute("select __start_at, __end_at from target").fetchall()
+    assert [value] == [str(row[0]) for row in connection.execute("select v::text from target").fetchall()]
+
+
+@pytest.mark.parametrize("expression", ["seq = 1", "gen_random_uuid()", "cast('{}' as json)"])
+def test_sequences_without_an_order(connection: Connection, expression: str) -> None:
+    """A sequence whose greatest value no release of PostgreSQL can tell is refused before anything is written."""
+    feed(connection, (1, "a", 1))
+    with pytest.raises(AutoCdcError, match=r"sequence_by has type .*, which has no order"):
+        Direct(connection).run({"keys": ["id"], "sequence_by": expression})
+    assert {"feed"} == set(databases.tables_of(connection))
+
+
+@pytest.mark.parametrize("scd_type", [1, 2])
+def test_text_sequences_of_any_collation(connection: Connection, scd_type: int) -> None:
+    """Text puts events in order by its bytes, also where column and database have the order of a language."""
+    sql = (
+        """select 1 as id, s collate "C" as s, s as name from (values ('a'), ('B'), ('é'), ('b')) as v (s)"""
+    )
+    options = {
+        "keys": ["id"],
+        "sequence_by": "s",
+        "stored_as_scd_type": scd_type,
+        "except_column_list": ["s"],
+    }
+    Direct(connection).run(options, sql=sql)
+    Direct(connection).run(
+        options, sql=sql.replace('collate "C"', 'collate "und-x-icu"' if has_icu(connection) else "")
+    )
+    rows = connection.execute("select name from target").fetchall()
+    assert [("é",)] == rows if scd_type == 1 else {("a",), ("B",), ("é",), ("b",)} == set(rows)
+    if scd_type == 2:
+        bounds = connection.execute("select __start_at, __end_at from target order by __start_at").fetchall()
+        assert [("B", "a"), ("a", "b"), ("b", "é"), ("é", None)] == bounds
+
+
+def has_icu(connection: Connection) -> bool:
+    return bool(connection.execute("select 1 from pg_collation where collname = 'und-x-icu'").fetchall())
+
+
+def test_limited_text_grows(connection: Connection) -> None:
+    """varchar(n) is a type with a limit: it grows with the feed, and a shorter one fits in."""
+    for length, stored in ((10, 10), (20, 20), (5, 20)):
+        sql = f"select 1 as id, cast('x' as varchar({length})) as name, cast({length} as bigint) as seq"
+        Direct(connection).run(OPTIONS, sql=sql)
+        assert f"character varying({stored})" == columns_of(connection, "target")["name"]
+    Direct(connection).run(
+        OPTIONS, sql="select 1 as id, cast('x' as text) as name, cast(99 as bigint) as seq"
+    )
+    assert "text" == columns_of(connection, "target")["name"]
+
+
+# names and views
+
+
+def test_a_table_with_the_name_of_a_working_table(connection: Connection) -> None:
+    """What happens to be called like a working table is neither read nor dropped."""
+    connection.execute('create table "target__auto_cdc_stage" as select 7 as mine')
+    feed(connection, (1, "a", 5))
+    for _ in range(2):
+        Direct(connection).run(SCD2)
+    assert [(7,)] == connection.execute('select mine from "target__auto_cdc_stage"').fetchall()
+
+
+def test_nothing_is_left_in_the_session(connection: Connection) -> None:
+    """Working tables go with the commit, so that a connection shared through a pooler carries nothing along."""
+    feed(connection, (1, "a", 5))
+    for _ in range(2):
+        Direct(connection).run(SCD2)
+    left = "select relname from pg_class where relnamespace = pg_my_temp_schema() and relkind = 'r'"
+    assert [] == connection.execute(left).fetchall()
+
+
+def test_a_rebuild_under_a_view(connection: Connection) -> None:
+    """--full-refresh drops the views on the target, as dbt's own tables do on PostgreSQL."""
+    feed(connection, (1, "a", 5))
+    target = Direct(connection)
+    target.run(OPTIONS)
+    connection.execute("create view seen as select * from target")
+    target.run(OPTIONS, full_refresh=True)
+    assert "seen" not in databases.tables_of(connection)
+    assert 1 == len(target.rows())
+
+
+def test_bounds_in_capitals(connection: Connection) -> None:
+    """A table whose bounds somebody created in quoted capitals goes on with them."""
+    feed(connection, (1, "a", 5))
+    target = Direct(connection)
+    target.run(SCD2)
+    for bound in ("__START_AT", "__END_AT"):
+        connection.execute(f'alter table target rename column {bound} to "{bound}"')
+    feed(connection, (1, "b", 6))
+    target.run(SCD2)
+    found = connection.execute('select name, "__START_AT", "__END_AT" from target order by 2').fetchall()
+    assert [("a", 5, 6), ("b", 6, None)] == found
+
+
+def test_the_companion_has_an_index(connection: Connection) -> None:
+    """A run finds what it remembers of a key without reading the whole companion."""
+    feed(connection, (1, "a", 5))
+    target = Direct(connection)
+    for full_refresh in (False, True):
+        target.run(OPTIONS, full_refresh=full_refresh)
+        definitions = connection.execute(
+            "select indexdef from pg_indexes where tablename = 'target__auto_cdc' and schemaname = current_schema()"
+        ).fetchall()
+        assert ["USING btree (id)"] == [
+            definition[definition.index("USING") :] for (definition,) in definitions
+        ]

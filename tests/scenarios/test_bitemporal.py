@@ -160,7 +160,7 @@ def test_ties(target: Direct) -> None:
     target.run(CONFIG, sql=events(FIRST))
     two_ways = events("(3, 'Oslo', 10, 300, 'U'), (3, 'Rome', 10, 300, 'U'), (3, 'Bari', 10, 301, 'U')")
     message = refuses(target, CONFIG, two_ways)
-    assert "1 times a key has different events at one sequence and one system sequence" in message
+    assert "1 time a key has different events at one sequence and one system sequence" in message
     assert "for example id=3 at 10, known at 300; make system_sequence_by finer" in message
     target.run({**CONFIG, "sequence_ties": "allow"}, sql=two_ways)
     assert [(3, "Rome", 10, None, 300, 301), (3, "Bari", 10, None, 301, None)] == versions(target)[-2:]

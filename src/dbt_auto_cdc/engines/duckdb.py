@@ -98,6 +98,8 @@ class DuckDB(Engine):
     def latest(self, value: str, order: list[str], where: str) -> str:
         """Return the first value of a group: with one thing to order by, DuckDB keeps but one row of the group."""
         if len(order) == 1 and order[0].endswith(" desc"):
+            if where == f"{value} is not null":
+                return f"arg_max({value}, {order[0].removesuffix(' desc')})"
             return f"arg_max_null({value}, {order[0].removesuffix(' desc')}) filter (where {where})"
         return f"first({value} order by {', '.join(order)}) filter (where {where})"
 

@@ -92,8 +92,9 @@ def _sums(job: Job) -> Step:
         f"{greatest('delete')} as {names.DELETED}",
     ]
     for part in _values(job):
-        name = job.engine.quote(part.name)
-        is_sent = f"{kind} = 'upsert' and {job.is_sent(part, 'evt')}"
+        name, is_sent = job.engine.quote(part.name), job.is_sent(part, "evt")
+        if part.marked or not part.partial:
+            is_sent = f"{kind} = 'upsert' and {is_sent}"
         latest = job.engine.latest(f"evt.{name}", changes.by_sequence(job, part), is_sent)
         columns.append(f"{latest} as {name}")
         if part.partial:
@@ -101,9 +102,24 @@ def _sums(job: Job) -> Step:
             columns.append(f"{fresh} as {_fresh(job, part)}")
     group = ", ".join(of("evt", job.keys))
     query = scd1.with_truncation(job) if _reaches_untouched(job) else Query()
-    source = f"({_with_truncated_parts(job)})" if _reaches_untouched(job) else job.events
-    query = query.then("sums", f"select\n    {comma(columns)}\nfrom {source} as evt\ngroup by {group}")
+    query = query.then("sent", _sent(job)).then(
+        "sums", f"select\n    {comma(columns)}\nfrom sent as evt\ngroup by {group}"
+    )
     return Step("bring the events of a key together", job.engine.create_working(job.working(_SUMS), query))
+
+
+def _sent(job: Job) -> str:
+    """The new events without what deletes carry, so that there null alone says that a part was not sent."""
+    known = () if job.builds else (names.HIDDEN, *_memory(job))
+    unmarked = {job.engine.quote(part.name) for part in job.layout.parts if part.partial and not part.marked}
+    columns = [
+        f"case when evt.{names.KIND} = 'upsert' then evt.{name} end as {name}"
+        if name in unmarked
+        else f"evt.{name}"
+        for name in (*job.staged, *changes.EVENT, *known)
+    ]
+    source = f"({_with_truncated_parts(job)})" if _reaches_untouched(job) else job.events
+    return f"select\n    {comma(columns)}\nfrom {source} as evt"
 
 
 def _values(job: Job) -> list[Part]:

@@ -112,15 +112,18 @@ def feed_row(change: Change) -> Row:
 
 
 @st.composite
-def structs(draw: st.DrawFn) -> Any:
+def structs(draw: st.DrawFn, *, without_nulls: bool) -> Any:
+    """Structs; of two that are set against each other as wholes, engines disagree where a null in them belongs."""
     if draw(st.booleans()):
         return None
+    if without_nulls:
+        return {"x": draw(st.integers(0, 1)), "Q q": {"y": draw(st.sampled_from(["", "y"])), "z": 0}}
     inner = {"y": draw(st.sampled_from([None, "", "y"])), "z": draw(st.sampled_from([None, 0]))}
     return {"x": draw(st.sampled_from([None, 0, 1])), "Q q": draw(st.sampled_from([None, inner]))}
 
 
 @st.composite
-def changes_of(draw: st.DrawFn, *, with_ties: bool, with_truncates: bool) -> list[Change]:
+def changes_of(draw: st.DrawFn, *, form: Form, with_ties: bool, with_truncates: bool) -> list[Change]:
     """Events of one or two keys, at most of the sequences, so that late ones fall between others."""
     places = draw(
         st.lists(
@@ -133,7 +136,7 @@ def changes_of(draw: st.DrawFn, *, with_ties: bool, with_truncates: bool) -> lis
     found = []
     for key, sequence in places:
         values = {name: draw(st.sampled_from(options)) for name, options in VALUES.items()}
-        values |= {"p": draw(structs())}
+        values |= {"p": draw(structs(without_nulls=with_ties and form != "all"))}
         named = [name if draw(st.booleans()) else name.upper() for name in (*PAYLOAD, "id", "op")]
         kind: Kind = draw(st.sampled_from(["upsert"] * 4 + ["delete"]))
         listed = draw(st.one_of(st.none(), st.lists(st.sampled_from(named), max_size=3)))
@@ -150,7 +153,9 @@ def changes_of(draw: st.DrawFn, *, with_ties: bool, with_truncates: bool) -> lis
 def partials(
     draw: st.DrawFn, scd_type: Literal[1, 2], *, with_ties: bool = False, with_truncates: bool = False
 ) -> Partial:
-    changes = draw(changes_of(with_ties=with_ties, with_truncates=with_truncates and scd_type == 1))
+    form: Form = draw(st.sampled_from(["all", "list", "except", "columns"]))
+    with_truncates = with_truncates and scd_type == 1
+    changes = draw(changes_of(form=form, with_ties=with_ties, with_truncates=with_truncates))
     arriving = [*changes, *draw(st.lists(st.sampled_from(changes), max_size=3))]
     arriving = draw(st.permutations(arriving))
     cuts = sorted(draw(st.lists(st.integers(0, len(arriving)), max_size=5)))
@@ -161,7 +166,6 @@ def partials(
     kept = draw(st.lists(st.sampled_from(PAYLOAD), min_size=1, max_size=3, unique=True))
     more = draw(st.lists(st.sampled_from(["seq", "op", "cols"]), max_size=1))
     some = st.lists(st.sampled_from([*kept, *more]), unique=True).map(tuple)
-    form = draw(st.sampled_from(["all", "list", "except", "columns"]))
     return Partial(
         form=form,
         named=draw(st.lists(st.sampled_from(kept), min_size=1, unique=True).map(tuple)),

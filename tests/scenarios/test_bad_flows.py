@@ -159,6 +159,15 @@ def test_what_the_model_leaves_out_need_not_be_everywhere(target: Direct) -> Non
     assert 3 == len(target.rows())
 
 
+def test_a_tracked_sequence_is_warned_about(target: Direct) -> None:
+    """Every event opens a version where a column that orders the events of some flow is tracked."""
+    history = {**OPTIONS, "stored_as_scd_type": 2, "except_column_list": ["op"]}
+    outcome = target.run(history, sql=compiled(FEED, WEB))
+    assert ["sequence column seq is tracked"] == [text.split(",")[0] for text in outcome.warnings]
+    quiet = {**history, "track_history_except_column_list": ["seq"]}
+    assert [] == target.run(quiet, sql=compiled(FEED, WEB), full_refresh=True).warnings
+
+
 def test_a_definition_that_changed(target: Direct) -> None:
     """Keys and the type of the order stay what they were, as without flows."""
     target.run(OPTIONS, sql="select * from feed")
@@ -181,15 +190,15 @@ def test_a_definition_that_changed(target: Direct) -> None:
             "insert into dump values (4, 'again', 5)",
             "1 key stands in one version more than once, for example id=4 in version 5",
         ),
-        ("insert into dump values (null, 'x', 5)", "key column id is null in 1 rows"),
-        ("insert into dump values (7, 'x', null)", "snapshot_version is null in 1 rows, for example id=7"),
+        ("insert into dump values (null, 'x', 5)", "key column id is null in 1 row,"),
+        ("insert into dump values (7, 'x', null)", "snapshot_version is null in 1 row, for example id=7"),
         # Not the newest that waits, but all are checked.
         ("insert into dump values (4, 'x', 7), (1, 'y', 6), (1, 'z', 6)", "id=1 in version 6"),
         ("insert into feed values (null, 'x', 20, 'U')", "key column id is null in 1 of the new rows"),
         ("insert into feed values (7, 'x', null, 'U')", "sequence_by seq is null in 1 of the new rows"),
         (
             "insert into web values (1, 'x', 10, 'U')",
-            "1 times a key has different events at one sequence, for example id=1 at 10",
+            "1 time a key has different events at one sequence, for example id=1 at 10",
         ),
     ],
 )

@@ -223,6 +223,12 @@ class _Gatherer:
             if not all(self._selects(one, column.name.lower()) for one in self.seen)
         }
 
+    def _not_written(self) -> tuple[str, ...]:
+        """Return the columns that flows have beside those they write: a list may name them, for nothing."""
+        written = {column.name.lower() for column in self.columns}
+        every = {column.name.lower(): column.name for one in self.seen for column in one.feed}
+        return tuple(name for folded, name in every.items() if folded not in written)
+
     def _always(self) -> tuple[str, ...]:
         """Return the common columns that a flow's sequence and conditions name."""
         named = {
@@ -280,6 +286,7 @@ class _Gatherer:
             written_list=self._list_option,
             always=self._always(),
             selected=self._not_by_all(),
+            beside=self._not_written(),
         )
 
     def with_feed(self) -> State:

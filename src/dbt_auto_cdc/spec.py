@@ -432,7 +432,7 @@ class FlowEvents(AutoCdc):
     read, `told` says of each flow what this run does with it. `snapshot` has the options of a flow of whole dumps,
     `snapshot_sql` its rows. Under partial updates `written_list` is columns_to_update as written, `always` are the
     columns that flows' sequences and conditions name, and `selected` tells of columns that not all flows select which
-    column of the feed says whether a row's flow does.
+    column of the feed says whether a row's flow does, and `beside` are the columns of flows that are not output.
     """
 
     orders: tuple[str, ...]
@@ -444,6 +444,7 @@ class FlowEvents(AutoCdc):
     written_list: str | None = None
     always: tuple[str, ...] = ()
     selected: Mapping[str, str] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
 
     @property
     def written_order(self) -> tuple[str, ...]:

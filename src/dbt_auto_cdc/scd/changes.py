@@ -179,7 +179,7 @@ def _is_sent(job: Job, part: Part, value: str) -> str:
 def _unknown(job: Job) -> str:
     """A name in the list of a row of the feed that is no column, null if there is none."""
     assert job.layout.list_column is not None  # noqa: S101 - asked only where there is one
-    known = [column.name for column in job.feed] + [column.name for column in job.layout.output]
+    known = [*job.feed, *(column.name for column in job.layout.output)]
     return job.engine.not_among(f"src.{job.engine.quote(job.layout.list_column)}", list(dict.fromkeys(known)))
 
 

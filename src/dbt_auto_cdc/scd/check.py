@@ -204,7 +204,7 @@ def _rules(job: Job) -> tuple[Rule, ...]:
             Rule(
                 "unknown_names",
                 f"columns_to_update {job.written_list} names in {{count}} of the new rows what is no column of"
-                f" the model, for example {{example}}; there are: {listed(column.name for column in job.feed)}",
+                f" the model, for example {{example}}; there are: {listed(job.feed)}",
             )
         )
     if spec.sequence_ties != "allow":

@@ -13,7 +13,7 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.resolve import Layout, Output, Part
 from dbt_auto_cdc.spec import AutoCdc, FlowEvents, SnapshotEvents, unquoted
 from dbt_auto_cdc.sql import all_of, text
-from dbt_auto_cdc.state import Column, Relations, State
+from dbt_auto_cdc.state import Relations, State
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,10 @@ class Job:
         return bool(self.state.partial) and not self.builds
 
     @property
-    def feed(self) -> list[Column]:
-        """The feed's columns, but those that flows get from us."""
-        return [column for column in self.state.feed if not names.is_reserved(column.name)]
+    def feed(self) -> list[str]:
+        """The names of the feed's columns, of each flow's where there are several, but for those that are ours."""
+        every = [column.name for column in self.state.feed if not names.is_reserved(column.name)]
+        return [*every, *(self.spec.beside if isinstance(self.spec, FlowEvents) else ())]
 
     @property
     def written_list(self) -> str | None:

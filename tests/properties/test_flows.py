@@ -309,6 +309,7 @@ def test_several_feeds_are_as_good_as_one(
 # Several feeds whose events leave columns out
 
 
+@pytest.mark.only_on("duckdb")
 @settings(max_examples=examples(30, 2000))
 @given(partial=st.one_of(partials(1, with_truncates=True), partials(2)), data=st.data())
 def test_several_feeds_of_partial_updates(

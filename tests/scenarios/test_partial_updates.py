@@ -102,7 +102,7 @@ def test_ties_name_the_ways_out() -> None:
     target.given(config, FEED, "1 | 1 | 'a' | null", "1 | 1 | null | 'b'")
     assert [(1, "a", "b")] == rows(target)
     said = target.refused(config, FEED, "1 | 2 | 'x' | null", "1 | 2 | 'y' | 'b'")
-    assert said.startswith("1 times a key has different events at one sequence, for example id=1 at 2; ")
+    assert said.startswith("1 time a key has different events at one sequence, for example id=1 at 2; ")
     target.given(config, FEED, "1 | 2 | 'x' | null", "1 | 2 | 'y' | 'b'", sequence_ties="allow")
     assert [(1, "y", "b")] == rows(target)
 

@@ -120,10 +120,10 @@ class Target:
         kept = self.connection.execute(
             f'select id, __auto_cdc_sequence, __auto_cdc_kind from "{self.name}__auto_cdc"'
             f" where __auto_cdc_kind <> 'control'"
-        )
+        ).fetchall()
         return (
             placed(self.connection, self.name),
-            Counter(((key,), sequence, kind) for key, sequence, kind in kept.fetchall()),
+            Counter(((key,), sequence, kind) for key, sequence, kind in kept),
         )
 
 

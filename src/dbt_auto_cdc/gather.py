@@ -280,6 +280,7 @@ class _Gatherer:
             orders=orders,
             system_orders=system_orders,
             read_once=tuple(flow.name for flow in reads if flow.once),
+            left_out=tuple(flow.name for flow in flows if flow not in reads),
             told=tuple(told(flow, reads, self.together.done) for flow in flows),
             snapshot=_dump_options(dump) if dump else None,
             snapshot_sql=self._select(dump, self._order(dump)) if dump else "",

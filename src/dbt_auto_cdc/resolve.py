@@ -313,13 +313,14 @@ class _Resolver:
         policy = self.spec.on_schema_change
         wanted = Columns(selected)
         sources = {column: wanted.find(column.name) for column in self.target.all}
-        gone = tuple(column for column, source in sources.items() if source is None)
+        lost = tuple(column for column, source in sources.items() if source is None)
+        gone = () if self.spec.leaves_flows_out else lost
         added = tuple(column for column in selected if self.target.find(column.name) is None)
         widened: list[Column] = []
         output = [
             self._typed(column, source, widened) if source else Output(column.name, column.type, None)
             for column, source in sources.items()
-            if source or policy != "sync_all_columns"
+            if source or column not in gone or policy != "sync_all_columns"
         ]
         if policy == "fail":
             self._refuse_changes(added, gone, widened)

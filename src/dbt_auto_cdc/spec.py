@@ -399,6 +399,11 @@ class AutoCdc(_Table, _Memory, _Partial, _Columns, _Events, _Keyed):
         """The flows that this run reads and no later one."""
         return ()
 
+    @property
+    def leaves_flows_out(self) -> bool:
+        """Whether flows that were read once, and may have columns of their own, are left out of this run."""
+        return False
+
 
 @dataclass(frozen=True, kw_only=True)
 class AutoCdcSnapshot(_Table, _Once, _Guards, _Columns, _VersionQuery, _Versions, _Keyed):
@@ -429,15 +434,17 @@ class FlowEvents(AutoCdc):
     """What a model of several flows is to the planner: one feed of events that are evaluated flow by flow.
 
     `orders` and `system_orders` are the flows' sequences as written, `read_once` the flows that are to be recorded as
-    read, `told` says of each flow what this run does with it. `snapshot` has the options of a flow of whole dumps,
-    `snapshot_sql` its rows. Under partial updates `written_list` is columns_to_update as written, `always` are the
-    columns that flows' sequences and conditions name, and `selected` tells of columns that not all flows select which
-    column of the feed says whether a row's flow does, and `beside` are the columns of flows that are not output.
+    read, `left_out` those that were read and are not now, `told` says of each flow what this run does with it.
+    `snapshot` has the options of a flow of whole dumps, `snapshot_sql` its rows. Under partial updates `written_list`
+    is columns_to_update as written, `always` are the columns that flows' sequences and conditions name, `selected`
+    tells of columns that not all flows select which column of the feed says whether a row's flow does, and `beside`
+    are the columns of flows that are not output.
     """
 
     orders: tuple[str, ...]
     system_orders: tuple[str, ...] = ()
     read_once: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
     snapshot: AutoCdcSnapshot | None = None
     snapshot_sql: str = ""
@@ -460,6 +467,11 @@ class FlowEvents(AutoCdc):
     def read_now(self) -> tuple[str, ...]:
         """The flows that this run reads and no later one."""
         return self.read_once
+
+    @property
+    def leaves_flows_out(self) -> bool:
+        """Whether flows that were read once, and may have columns of their own, are left out of this run."""
+        return bool(self.left_out)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,6 +107,17 @@ def test_ties_name_the_ways_out() -> None:
     assert [(1, "y", "b")] == rows(target)
 
 
+@pytest.mark.parametrize("options", [IGNORE, LISTS], ids=["nulls", "lists"])
+def test_nothing_passes_a_delete_that_beats_an_upsert(options: dict[str, Any]) -> None:
+    """What an upsert sent where a delete ties with it is gone: later versions do not inherit it."""
+    target, config = changing(), {**SCD2, **options, "sequence_ties": "allow"}
+    tied = ["1 | 2 | ['a', 'b'] | 'leak' | 'b2' | 'U'", "1 | 2 | ['a', 'b'] | null | null | 'D'"]
+    target.given(config, f"{LISTED}, op", "1 | 1 | ['a', 'b'] | 'a1' | 'b1' | 'U'")
+    target.given(config, f"{LISTED}, op", *tied, "1 | 3 | ['b'] | null | 'b3' | 'U'")
+    shown = "select a, b, __START_AT, __END_AT from target order by __START_AT"
+    assert [("a1", "b1", 1, 2), (None, "b3", 3, None)] == target.query(shown)
+
+
 # -- Known events ------------------------------------------------------------------------------------------------------
 
 
@@ -378,6 +389,19 @@ def test_flows_may_be_added_with_columns_of_their_own(mode: dict[str, Any]) -> N
     target.run(config, sql=compiled(flow("names", "id, a, seq, op", "(1, 'a3', 3, 'U')")))
     shown = f"select a, b from target {'where __END_AT is null' if mode is SCD2 else ''}"
     assert [("a3", "b2")] == target.query(shown)
+
+
+@MODES
+@pytest.mark.parametrize("policy", ["sync_all_columns", "fail", "ignore", "append_new_columns"])
+def test_a_flow_that_was_read_once_keeps_its_columns(mode: dict[str, Any], policy: str) -> None:
+    """A column of its own is not lost when the flow is not read any more, whatever the policy for lost columns."""
+    target, config = changing(), {**mode, **IGNORE, "on_schema_change": policy}
+    first, rest = (flow("changes", "id, a, seq, op", f"(1, 'a{number}', {number}, 'U')") for number in (2, 3))
+    once = FlowSql("history", "select 1 as id, 1 as seq, 'a1' as a, 'b1' as b, 'U' as op", {"once": True})
+    target.run(config, sql=compiled(once, first))
+    target.run(config, sql=compiled(once, rest))
+    shown = f"select a, b from target {'where __END_AT is null' if mode is SCD2 else ''}"
+    assert [("a3", "b1")] == target.query(shown)
 
 
 def test_whole_dumps_leave_nothing_out() -> None:

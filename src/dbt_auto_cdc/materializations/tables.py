@@ -15,7 +15,7 @@ from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.resolve import as_events, resolve
 from dbt_auto_cdc.scd import bitemporal, changes, scd1_partial, scd2, scd2_partial
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.spec import AutoCdc, FlowEvents, Spec
+from dbt_auto_cdc.spec import BITEMPORAL, AutoCdc, FlowEvents, Spec
 from dbt_auto_cdc.sql import Query, comma, text
 from dbt_auto_cdc.state import Control, Relations, State
 
@@ -75,11 +75,16 @@ def builds_because(table: Table) -> str | None:
     if state.target is None:
         return "build the target" if state.companion is None else "build the target again: it is gone"
     if state.companion is None or state.control is None:
+        # What was believed when is not in the table alone, so a bitemporal one cannot be taken over.
+        taken_over = (
+            ""
+            if spec.stored_as_scd_type == BITEMPORAL
+            else f", take the table over as it is (dbt run-operation auto_cdc.adopt --args '{{model: {table.model}}}')"
+        )
         problem = (
             f"{relations.target} exists without its companion {relations.companion}, so it was not made by"
             f" auto_cdc, or was cloned without it; copy the companion along (dbt run-operation"
-            f" auto_cdc.clone_companions --args '{{{relations.cloned_from}}}'), take the table over"
-            f" as it is (dbt run-operation auto_cdc.adopt --args '{{model: {table.model}}}'), or rebuild it with"
+            f" auto_cdc.clone_companions --args '{{{relations.cloned_from}}}'){taken_over}, or rebuild it with"
             f" --full-refresh"
         )
         raise AutoCdcError(table.model, [problem])

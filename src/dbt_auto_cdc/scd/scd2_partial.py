@@ -178,7 +178,7 @@ def _was_sent(job: Job, part: Part) -> str:
 
 def _merged(job: Job, source: str) -> str:
     """One row per key and sequence: what several events sent there comes together, and a delete beats them."""
-    is_upsert = f"evt.{names.KIND} = 'upsert'"
+    is_upsert, has_delete = f"evt.{names.KIND} = 'upsert'", f"min(evt.{names.KIND}) = 'delete'"
     is_stored = f"max(case when evt.{names.IS_NEW} then 0 else 1 end) = 1"
     columns = [*of("evt", [*job.keys, names.SEQUENCE]), f"min(evt.{names.KIND}) as {names.KIND}"]
     for part in _values(job):
@@ -188,9 +188,12 @@ def _merged(job: Job, source: str) -> str:
         was = job.engine.latest(value, [f"evt.{names.SEQUENCE} desc"], f"not evt.{names.IS_NEW}")
         if not part.partial and not job.builds:
             latest = f"case when {is_stored} then {was} else {latest} end"
-        columns.append(f"{latest} as {job.engine.quote(part.name)}")
         if part.partial:
-            columns.append(f"max(case when {is_sent} then 1 else 0 end) = 1 as {job.mark(part)}")
+            # What an upsert sent is gone with the delete that beats it.
+            latest = f"case when not {has_delete} then {latest} end"
+            is_any_sent = f"max(case when {is_sent} then 1 else 0 end) = 1"
+            columns.append(f"not {has_delete} and {is_any_sent} as {job.mark(part)}")
+        columns.append(f"{latest} as {job.engine.quote(part.name)}")
         if part.partial and not job.builds:
             was_sent = f"{is_sent} and not evt.{names.IS_NEW}"
             columns.append(f"max(case when {was_sent} then 1 else 0 end) = 1 as {_was_sent(job, part)}")

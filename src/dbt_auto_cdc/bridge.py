@@ -91,7 +91,9 @@ def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
     found = [Block.of(noted) for noted in noted_flows]
     _, _, problems = _parsed(materialized, config, meta, found, known=adapter_options, elsewhere=elsewhere)
     version = config.get("snapshot_version", meta.get("snapshot_version"))
-    return problems, sources.doubts(materialized, version, raw_code)
+    query = config.get("version_query", meta.get("version_query"))
+    doubts = [*sources.doubts(materialized, version, raw_code), *sources.unread_version(query, raw_code)]
+    return problems, doubts
 
 
 def open_model(  # noqa: PLR0913 - one call from Jinja, all by name

@@ -65,6 +65,18 @@ def doubts(materialized: str, snapshot_version: object, raw_code: str) -> list[s
     return [doubt] if doubt else []
 
 
+def unread_version(version_query: object, raw_code: str) -> list[str]:
+    """Return a warning where a model asks for versions and never reads the one that it was given."""
+    if not version_query or "current_snapshot_version" in _JINJA_COMMENT.sub("", raw_code):
+        return []
+    doubt = (
+        "version_query asks for one version after another, and the SQL never uses auto_cdc.current_snapshot_version(),"
+        " so every version has the same rows; select those of (select version from"
+        " {{ auto_cdc.current_snapshot_version() }})"
+    )
+    return [doubt]
+
+
 def _stands_for_all_rows(snapshot_version: object) -> bool:
     """Whether a version is counted or fixed, as far as its words tell: columns are not known before a run."""
     if not isinstance(snapshot_version, str):

@@ -129,7 +129,10 @@ def test_a_rebuild_asks_from_the_start(shop: Project) -> None:
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        ("select max(version) from {{ source('raw', 'dumps') }}", "would for ever: 2 (the last one is 2)"),
+        (
+            "select max(version) from {{ source('raw', 'dumps') }}",
+            "return it for ever: 2 (the last one is 2)",
+        ),
         ("select version from {{ source('raw', 'dumps') }}", "version_query returned 4 rows"),
         ("select max(version) from {{ source('raw', 'dumps') }} where id = 9", "version_query returned null"),
         ("select version, id from {{ source('raw', 'dumps') }}", "has the columns version, id"),

@@ -146,7 +146,7 @@ def test_no_version(target: Kept, config: dict[str, Any]) -> None:
     """The message names the ways to give one."""
     assert target.problem({**config, "snapshot_version": None}) == (
         "snapshot_version is missing; name the column that tells which snapshot a row belongs to, write an expression"
-        " such as date '2026-11-29', or write auto to count the snapshots"
+        " such as date '2026-11-29', write auto to count the snapshots, or set version_query instead"
     )
 
 
@@ -269,7 +269,7 @@ def test_an_empty_snapshot(target: Kept, config: dict[str, Any]) -> None:
     target.feeds()
     fixed = {**config, "snapshot_version": "cast(20 as bigint)", "except_column_list": ["v"]}
     assert target.problem(fixed) == (
-        "the snapshot has no rows, which would delete everything; set allow_empty_snapshot to true if that is meant"
+        "the snapshot has no rows, which would delete everything (version 20); set allow_empty_snapshot to true if that is meant"
     )
     target.run({**fixed, "allow_empty_snapshot": True})
     assert [] == current(target)

@@ -204,7 +204,9 @@ select
     {_counted("without_start", f"{start} is null")},
     {_counted("empty_versions", f"{end} <= {start}")},
     {_counted("open_versions", f"{end} is null and next_start_at is not null")},
-    {_counted("overlaps", f"{end} > next_start_at")}
+    {_counted("overlaps", f"{end} > next_start_at")},
+    case when count(*) = count({end}) then count(*) else 0 end as closed_versions,
+    {as_text(f"max({end})")} as closed_versions_example
 from versions as tgt""",
         )
     )
@@ -223,6 +225,12 @@ from versions as tgt""",
             "overlaps",
             f"{found} end{{v}} after the next one of the key starts, for example {{example}}; set {names.END_AT} to"
             f" that start",
+        ),
+        Rule(
+            "closed_versions",
+            f"none of the {{count}} versions of {job.target} is open, the last end is {{example}}; where a date far"
+            f" ahead stands for an open end, drop {job.companion}, set such ends to null, and adopt again",
+            warns=True,
         ),
     )
     return Step("check the table", query.render(), measures=True, rules=(*_key_rules(job), *rules))

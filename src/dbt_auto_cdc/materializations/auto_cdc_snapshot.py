@@ -34,6 +34,7 @@ def plan(table: Table) -> Plan:
     limits = snapshot.Limits(
         is_constant=_is_constant(written, job.state),
         is_asked=written.version_query is not None,
+        rebuilds=why is not None and table.state.target is not None and not table.state.partial,
         allow_empty=written.allow_empty_snapshot,
         max_delete_ratio=written.max_delete_ratio,
     )

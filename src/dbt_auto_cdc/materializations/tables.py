@@ -101,9 +101,10 @@ def _refuse_lost_flows(table: Table) -> None:
     control = table.state.control
     lost = control.once if control is not None else ()
     if lost:
+        flows = f"flow {lost[0]} was" if len(lost) == 1 else f"flows {listed(lost)} were"
         problem = (
-            f"{table.relations.target} is gone, or was rebuilt by something else, and flow {listed(lost)} was read"
-            f" once; to build the target again and read every flow again, run with --full-refresh"
+            f"{table.relations.target} is gone, or was rebuilt by something else, and {flows} read once; to build the"
+            f" target again and read every flow again, run with --full-refresh"
         )
         raise AutoCdcError(table.model, [problem])
 

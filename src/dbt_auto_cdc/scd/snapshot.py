@@ -33,12 +33,16 @@ WEIGHED = 50
 
 @dataclass(frozen=True)
 class Limits:
-    """What a snapshot may do: be empty, delete; and its version: stand for one without rows, come from a query."""
+    """What a snapshot may do: be empty, delete; and its version: stand for one without rows, come from a query.
+
+    `rebuilds`: a target that is there is built anew, and would be empty without rows.
+    """
 
     is_constant: bool
     allow_empty: bool
     max_delete_ratio: float | None
     is_asked: bool = False
+    rebuilds: bool = False
 
 
 def stage(job: Job) -> Step:
@@ -216,8 +220,8 @@ _LATE = Rule(
 
 _ASKED_AGAIN = Rule(
     LATE,
-    "version_query returned a version that is not above the last one applied, and would for ever: {example}; let it ask"
-    " for versions above that of auto_cdc.last_snapshot_version()",
+    "version_query returned a version that is not above the last one applied, so it would return it for ever:"
+    " {example}; let it ask for versions above that of auto_cdc.last_snapshot_version()",
 )
 
 
@@ -303,8 +307,14 @@ def _measured(job: Job, limits: Limits, *, several: bool) -> Step:
         f"{job.key_text('repeated')} || ' in version ' || {job.engine.as_text(f'repeated.{names.SEQUENCE}')}"
     )
     # Only a version that does not come with the rows can stand for a snapshot without any.
-    waiting = f"select count({names.PLACE}) as waiting from {_versions(job)}"
+    shown = job.engine.as_text(job.extreme("max", names.SEQUENCE))
+    waiting = (
+        f"select count({names.PLACE}) as waiting,"
+        f" coalesce('version ' || {shown}, 'a rebuild') as empty_snapshots_example from {_versions(job)}"
+    )
     empty = f"case when counted.{check.READ} = 0 then waiting.waiting else 0 end as empty_snapshots"
+    if limits.rebuilds:
+        empty = f"case when counted.{check.READ} = 0 then 1 else 0 end as empty_snapshots"
     query = (
         query.then("repeated", repeated)
         .then(
@@ -314,7 +324,7 @@ def _measured(job: Job, limits: Limits, *, several: bool) -> Step:
         .then("waiting", waiting)
         .then(
             "measured",
-            f"select counted.{check.READ}, missing.*, duplicated.*, {empty}\n"
+            f"select counted.{check.READ}, missing.*, duplicated.*, {empty}, waiting.empty_snapshots_example\n"
             "from counted cross join missing cross join duplicated cross join waiting",
         )
     )
@@ -374,8 +384,8 @@ def _rules(job: Job, limits: Limits) -> tuple[Rule, ...]:
         rules.append(
             Rule(
                 "empty_snapshots",
-                "the snapshot has no rows, which would delete everything; set allow_empty_snapshot to true if that is"
-                " meant",
+                "the snapshot has no rows, which would delete everything ({example}); set allow_empty_snapshot to true"
+                " if that is meant",
             )
         )
     return tuple(rules)

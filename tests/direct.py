@@ -71,9 +71,11 @@ class Direct:
     ) -> Outcome:
         """Plan and run in one transaction; a refused run is rolled back and raises."""
         model = self._model(config, sql)
+        lock = bridge.lock(model=model)
+        if not lock:
+            return self.execute(self._planned(model, full_refresh=full_refresh, partial=partial))
         with self._transaction():
-            if lock := bridge.lock(model=model):
-                self.connection.execute(lock)
+            self.connection.execute(lock)
             plan = self._planned(model, full_refresh=full_refresh, partial=partial)
             outcome = bridge.run_plan(plan=plan, send=self._send)
         self._close(plan)

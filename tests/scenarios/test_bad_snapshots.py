@@ -269,7 +269,8 @@ def test_an_empty_snapshot(target: Kept, config: dict[str, Any]) -> None:
     target.feeds()
     fixed = {**config, "snapshot_version": "cast(20 as bigint)", "except_column_list": ["v"]}
     assert target.problem(fixed) == (
-        "the snapshot has no rows, which would delete everything (version 20); set allow_empty_snapshot to true if that is meant"
+        "the snapshot has no rows, which would delete everything (version 20); set allow_empty_snapshot to true if"
+        " that is meant"
     )
     target.run({**fixed, "allow_empty_snapshot": True})
     assert [] == current(target)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tests.partial_model import Change, PartialConfig, PartialModel, Written
 from tests.reference_model import END, START, Config, Event, Key, Model, Refused, Row, comparable, sorted_rows
 
 SYSTEM_START = "__SYSTEM_START_AT"
@@ -112,6 +113,52 @@ class Bitemporal:
                     latest[known.event.sequence] = known
         history = Model(self.config)
         history.apply([known.event for known in latest.values()])
+        return history.rows()
+
+
+class PartialBitemporal(Bitemporal):
+    """A bitemporal target whose events leave columns out.
+
+    At one business time the events known so far count in order of system time: an upsert writes its columns over what
+    was written there before, a delete takes that back. Histories are filled along business time, as in SCD type 2.
+    """
+
+    def __init__(self, config: PartialConfig) -> None:
+        self.config = replace(config, scd_type=2)
+        self.told = PartialModel(self.config)
+        """Every event by key and both its sequences, with what it wrote."""
+
+    @property
+    def known(self) -> dict[Any, Written | None]:
+        """What each event wrote, None for a delete."""
+        return {(key, *sequences): written for (key, sequences), written in self.told.events.items()}
+
+    @property
+    def tied(self) -> int:
+        """How many times two events of the last run disputed a place."""
+        return self.told.tied
+
+    def apply(self, batch: Iterable[tuple[Change, Any]]) -> tuple[int, int]:
+        """Apply one run of events with their system times; return how many versions it wrote, and took away."""
+        before = self._table()
+        self.told.apply([replace(change, sequence=(change.sequence, system)) for change, system in batch])
+        after = self._table()
+        return (
+            sum(before.get(place) != row for place, row in after.items()),
+            sum(place not in after for place in before),
+        )
+
+    def belief(self, key: Key, system: Any) -> list[Row]:
+        """Return the history of a key as of a system time: at one business time column by column."""
+        history = PartialModel(self.config)
+        events = [
+            (known_at, sequence, written)
+            for (owner, sequence, known_at), written in self.known.items()
+            if owner == key and known_at <= system
+        ]
+        for _, sequence, written in sorted(events, key=lambda event: event[:2]):
+            said = history.events.get((key, sequence))
+            history.events[key, sequence] = None if written is None else {**(said or {}), **written}
         return history.rows()
 
 

@@ -782,11 +782,10 @@ def _bitemporal_conflicts(scd_type: str, written: Mapping[str, object]) -> list[
             else []
         )
     problems = [
-        f"{name} does not go with stored_as_scd_type bitemporal yet; leave it out, or set stored_as_scd_type to 1 or 2"
-        if name.startswith("ignore_null")
-        else f"{name} works with SCD types 1 and 2 only, as in Lakeflow; leave it out"
-        for name in _PARTIAL
-        if written.get(name, False) is not False
+        "columns_to_update works with SCD types 1 and 2 only, as in Lakeflow; leave it out, or write nulls for what an"
+        " event leaves out and set ignore_null_updates"
+        for name in ("columns_to_update",)
+        if name in written
     ]
     if "system_sequence_by" not in written:
         problems.append(

@@ -66,7 +66,12 @@ def _scd2(job: Job, before: State) -> tuple[tuple[Step, ...], list[str]]:
 def _bitemporal(job: Job, before: State) -> tuple[tuple[Step, ...], list[str]]:
     working = [names.STAGE, names.EVENTS, names.TOUCHED, names.STORED, names.PARTS, names.LINE]
     working += [names.PLACED, names.EVENT_BLOCKS, names.ARRIVALS, names.TURNS, names.SIGHTS]
-    working += [names.WALL_BLOCKS, names.WALL_NEIGHBOURS, names.TIMELINE]
+    working += [
+        names.WALL_BLOCKS,
+        names.WALL_NEIGHBOURS,
+        names.TIMELINE,
+        *([names.GIVEN] if job.sparse else []),
+    ]
     read = bitemporal.read(job)
     if not job.builds:
         applied = (*bitemporal.rectangles(job), bitemporal.measure(job), *bitemporal.apply(job))

@@ -5,12 +5,12 @@ Not here: which changes there are (`resolve`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.materializations import tables
 from dbt_auto_cdc.plan import Plan, Step
-from dbt_auto_cdc.scd import scd1_partial
+from dbt_auto_cdc.scd import bitemporal_partial, scd1_partial
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.sql import Query, comma
 
@@ -109,7 +109,9 @@ def _authorship(job: Job) -> Iterator[Step]:
     for name, type_name in wanted.items():
         if name not in stored:
             yield Step(f"add {name} to the companion", engine.add_column(job.companion, name, type_name))
-    if job.spec.scd2 or not job.partial:
+    if job.sparse:
+        yield from _presumed(job, stored)
+    if job.spec.keeps_history or not job.partial:
         return
     added = {column.name for column in job.layout.added}
     for name, part in scd1_partial.authors(job).items():
@@ -118,4 +120,21 @@ def _authorship(job: Job) -> Iterator[Step]:
             yield Step(
                 f"take the last event of a row for the author of {part.column.name}",
                 engine.set_located(job.companion, name, last),
+            )
+
+
+def _presumed(job: Job, stored: Collection[str]) -> Iterator[Step]:
+    """Remember that older events of a bitemporal target sent their nulls too, in what may be left out from now on.
+
+    Only a column that was there when they came: in a new one, or a new field of a struct, they wrote nothing.
+    """
+    added = {column.name for column in job.layout.added}
+    sent = bitemporal_partial.sent(job)
+    known = {part.column for name, part in sent.items() if name in stored}
+    for name, part in sent.items():
+        if name not in stored and part.column not in known and part.column.name not in added:
+            presumed = bitemporal_partial.presumed(job, name, part)
+            yield Step(
+                f"remember which nulls were written in {part.called}",
+                job.engine.set_located(job.companion, name, presumed),
             )

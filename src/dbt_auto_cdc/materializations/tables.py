@@ -13,7 +13,7 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.resolve import as_events, resolve
-from dbt_auto_cdc.scd import bitemporal, changes, scd1_partial, scd2, scd2_partial
+from dbt_auto_cdc.scd import bitemporal, bitemporal_partial, changes, scd1_partial, scd2, scd2_partial
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import BITEMPORAL, AutoCdc, FlowEvents, Spec
 from dbt_auto_cdc.sql import Query, comma, text
@@ -234,6 +234,8 @@ def companion_columns(job: Job) -> list[str]:
 
 def authorship(job: Job) -> dict[str, str]:
     """Return the companion's columns that partial updates need, quoted, with their types."""
+    if job.sparse:
+        return dict.fromkeys(bitemporal_partial.sent(job), "boolean")
     if not job.partial:
         return {}
     if job.spec.scd2:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
-from dbt_auto_cdc.scd import changes, check, walls
+from dbt_auto_cdc.scd import bitemporal_partial, changes, check, walls
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.scd.scd2 import FEW_ENDED, IN_PLACE_FROM, MANY_ENDED, REMOVED, WRITTEN, differences
 from dbt_auto_cdc.scd.walls import BEFORE, SO_FAR, line
@@ -43,11 +43,14 @@ def read(job: Job) -> tuple[Step, ...]:
 
 def event_columns(job: Job) -> list[str]:
     """Return the companion's columns of an event."""
-    return [*job.identity, names.KIND, *job.quoted(job.remembered)]
+    marks = bitemporal_partial.sent(job) if job.sparse else ()
+    return [*job.identity, names.KIND, *job.quoted(job.remembered), *marks]
 
 
 def _new_events(job: Job) -> Step:
     """Keep the events that the companion does not have. Out: the stage's columns."""
+    if job.sparse:
+        return changes.events(job, bitemporal_partial.new_events(job))
     columns = comma(of("stg", [*job.output, *EVENT]))
     known = f"select 1 from {job.companion} as known where {job.same_event('known', 'stg')}"
     new = f"select\n    {columns}\nfrom {job.working(names.STAGE)} as stg\nwhere not exists ({known})"
@@ -74,11 +77,19 @@ def rectangles(job: Job) -> tuple[Step, ...]:
     """Compute the versions of the touched parts, and set them beside those that are there."""
     tables = [("number the touched keys", names.TOUCHED, _touched(job))]
     if not job.builds:
+        tables.append(("find the versions of the keys", names.STORED, _stored(job)))
+    if job.sparse:
         tables += [
-            ("find the versions of the keys", names.STORED, _stored(job)),
-            ("find what the new events can change", names.PARTS, _parts(job)),
-            ("line up the events of the touched parts", names.LINE, _lined_up(job)),
+            ("bring together what is said at each time", names.GIVEN, bitemporal_partial.placed(job)),
+            ("fill what events leave out", names.LINE, bitemporal_partial.line(job)),
         ]
+    if not job.builds:
+        tables.append(
+            ("find what the new events can change", names.PARTS, (_wholes if job.sparse else _parts)(job))
+        )
+    if not job.builds and not job.sparse:
+        tables.append(("line up the events of the touched parts", names.LINE, _lined_up(job)))
+    job = bitemporal_partial.complete(job) if job.sparse else job
     tables += walls.steps(job, _built(job) if job.builds else _touching(job))
     cut = walls.versions(job)
     tables.append(("cut into versions", names.TIMELINE, cut if job.builds else _compared(job, cut)))
@@ -148,6 +159,18 @@ from meeting group by owner, number_of"""
         .then("meeting", _grouped("ranges", apart=">"))
         .then("parts", parts)
     )
+
+
+def _wholes(job: Job) -> Query:
+    """Return the touched keys as parts: what an event leaves out may flow on to the end."""
+    starts = f"""
+select owner, start_at from {job.working(names.STORED)}
+union all
+select {names.LINE_NUMBER}, {names.SEQUENCE} from {job.working(names.LINE)}"""
+    parts = f"""
+select owner, min(start_at) as start_at, {job.engine.null(job.layout.sequence_type)} as end_at, owner as line
+from starts group by owner"""
+    return Query().then("starts", starts).then("parts", parts)
 
 
 def _grouped(ranges: str, apart: str) -> str:
@@ -281,6 +304,12 @@ join {job.working(names.PARTS)} as part on part.owner = touched.{names.OWNER}
 
 
 def _built(job: Job) -> Query:
+    if job.sparse:
+        lined = f"""
+select evt.{job.engine.locator} as event, evt.{names.LINE_NUMBER} as line, evt.{names.KIND} as kind,
+    evt.{names.SEQUENCE} as sequence, evt.{names.SYSTEM_SEQUENCE} as system, false as is_base, false as starts
+from {line(job)} as evt"""
+        return Query().then("lined", lined)
     copies = f"evt.{job.engine.locator} not in (select locator from copies)"
     lined = f"""
 select evt.{job.engine.locator} as event, touched.{names.OWNER} as line, evt.{names.KIND} as kind,
@@ -387,6 +416,8 @@ def versions(job: Job, *, with_ended: bool = False) -> Query:
 
 def remembered(job: Job) -> Query:
     """Return the new events in the companion's columns; a delete keeps nothing but its keys."""
+    if job.sparse:
+        return bitemporal_partial.remembered(job)
     values = [
         f"case when evt.{names.KIND} = 'upsert' then evt.{name} end as {name}"
         for name in job.quoted(job.remembered)

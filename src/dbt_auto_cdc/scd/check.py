@@ -128,8 +128,7 @@ def _places(job: Job, winners: str) -> str:
     if job.partial:
         return (
             f"select {columns}, count(disputed.{names.SEQUENCE}) > 0 as {names.DECIDES}\nfrom variants as var"
-            f" left join disputed on {job.same_key('disputed', 'var')}"
-            f" and disputed.{names.SEQUENCE} = var.{names.SEQUENCE}\ngroup by {group}"
+            f" left join disputed on {job.same_event('disputed', 'var')}\ngroup by {group}"
         )
     if not winners:
         return f"select {columns}, true as {names.DECIDES}\nfrom variants as var group by {group}"
@@ -158,13 +157,10 @@ def _disputed(job: Job, winners: str) -> str:
         f"({differs} and {place} = var.{names.SEQUENCE})" if winners else f"({differs})"
         for differs, place in disputes
     ]
-    source = (
-        f"from variants as var\njoin variants as other on {job.same_key('other', 'var')}"
-        f" and other.{names.SEQUENCE} = var.{names.SEQUENCE}"
-    )
+    source = f"from variants as var\njoin variants as other on {job.same_event('other', 'var')}"
     if winners:
         source += f"\njoin {winners} as won on {job.same_key('won', 'var')}"
-    return f"select distinct {', '.join(of('var', [*job.keys, names.SEQUENCE]))}\n{source}\nwhere {any_of(which)}"
+    return f"select distinct {', '.join(of('var', job.identity))}\n{source}\nwhere {any_of(which)}"
 
 
 def _written_parts(job: Job) -> list[Part]:

@@ -128,6 +128,14 @@ class Job:
         return self.spec.partial
 
     @property
+    def sparse(self) -> bool:
+        """Whether an event of a bitemporal target leaves columns out, or one that is remembered did."""
+        columns = (column.name.lower() for column in self.state.companion or ())
+        return self.spec.bitemporal and (
+            self.partial or any(column.startswith(names.SENT) for column in columns)
+        )
+
+    @property
     def truncates(self) -> bool:
         """Whether a truncate is or was ever possible, so that its sequence must be looked at."""
         control = self.state.control

@@ -55,7 +55,7 @@ _BEHIND = "rows between 1 following and unbounded following"
 
 def line(job: Job) -> str:
     """Return the working table with the events of all lines, and their values."""
-    return job.events if job.builds else job.working(names.LINE)
+    return job.events if job.builds and not job.sparse else job.working(names.LINE)
 
 
 def steps(job: Job, lined: Query) -> list[tuple[str, str, Query]]:

@@ -79,6 +79,9 @@ UNKNOWN = PREFIX + "unknown"
 OWNER = PREFIX + "owner"
 LINE_NUMBER = PREFIX + "line"
 IS_BASE = PREFIX + "is_base"
+MOMENT = PREFIX + "moment"
+SECTION = PREFIX + "section"
+UNTIL = PREFIX + "until"
 
 # Where a model's flows are noted while dbt renders it, and the option that carries them to the parse hook.
 FLOWS = "auto_cdc_flows"

@@ -68,6 +68,46 @@ def test_run_after_run(shop: Project) -> None:
     assert SECOND == shop.query(ALL)
 
 
+def test_events_that_leave_columns_out(shop: Project) -> None:
+    """A null is filled from what was sent before, in each belief; a feed that is read again writes nothing."""
+    shop.execute("alter table raw.feed add column zip varchar; update raw.feed set zip = 'N' || id")
+    options = (
+        OPTIONS.replace("'city']", "'city', 'zip']") + ", ignore_null_updates_column_list=['zip', 'city']"
+    )
+    shop.write("models/places.sql", f"{{{{ config({options}) }}}} select * from raw.feed")
+    shop.succeed("run")
+    shop.execute("insert into raw.feed values (1, 'Bonn', 20, 200, 'U', null), (1, null, 5, 300, 'U', 'D')")
+    versions = ALL.replace("city,", "city, zip,").replace("order by 1, 3, 5", "where id = 1 order by 4, 6")
+    for _ in range(2):
+        shop.succeed("run")
+        assert [
+            (1, None, "D", 5, 10, 300, None),
+            (1, "Oslo", "N1", 10, None, 100, 200),
+            (1, "Oslo", "N1", 10, 20, 200, None),
+            (1, "Bonn", "N1", 20, None, 200, None),
+        ] == shop.query(versions)
+    assert 0 == shop.responses["places"]["num_upserted_rows"]
+    shop.succeed("run", "--full-refresh")
+    assert 4 == len(shop.query(versions))
+
+
+def test_flows_that_select_other_columns(shop: Project) -> None:
+    """What a flow does not select it does not send."""
+    shop.execute("create table raw.zips as select 1 as id, 'N1' as zip, 15 as bt, 300 as st, 'U' as op")
+    flows = """
+        {%% call auto_cdc.flow('feed') %%} select * from raw.feed {%% endcall %%}
+        {%% call auto_cdc.flow('zips') %%} select * from raw.zips {%% endcall %%}
+    """
+    options = OPTIONS.replace("column_list=['id', 'city']", "except_column_list=['bt', 'st', 'op']")
+    options += ", ignore_null_updates_column_list=['city']"
+    shop.write("models/places.sql", ("{{ config(%s) }}" + flows) % options)
+    later(shop)
+    for _ in range(2):
+        shop.succeed("run")
+        now = "select city, zip, __START_AT, __END_AT from places where id = 1 and __SYSTEM_END_AT is null order by 3"
+        assert [("Oslo", None, 10, 15), ("Oslo", "N1", 15, 20), ("Bonn", "N1", 20, None)] == shop.query(now)
+
+
 def test_under_a_contract(shop: Project) -> None:
     """A contract names all four bounds, in the types of the sequences."""
     bounds = ("__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT")

@@ -77,8 +77,16 @@ def versions(target: Direct) -> list[tuple[Any, ...]]:
         ({"apply_as_truncates": "op = 'T'"}, "apply_as_truncates works with SCD type 1 only"),
         ({"columns_to_update": "op"}, "columns_to_update works with SCD types 1 and 2 only, as in Lakeflow"),
         (
-            {"ignore_null_updates": True},
-            "ignore_null_updates does not go with stored_as_scd_type bitemporal yet",
+            {"ignore_null_updates": True, "columns_to_update": "op"},
+            "ignore_null_updates and columns_to_update are set together",
+        ),
+        (
+            {"ignore_null_updates_column_list": ["id"]},
+            "ignore_null_updates_column_list names id, which is a key",
+        ),
+        (
+            {"ignore_null_updates_except_column_list": ["ctiy"]},
+            "ignore_null_updates_except_column_list names ctiy, which is not a column of the model; did you mean city",
         ),
         ({"tombstone_retention": 5}, "tombstone_retention works with SCD types 1 and 2 only"),
         ({"stored_as_scd_type": "bitemporl"}, "stored_as_scd_type is 'bitemporl'; write 1, 2 or bitemporal"),
@@ -320,7 +328,134 @@ def test_keys_of_any_name(target: Direct) -> None:
     assert 5 == len(target.rows())
 
 
+# Events that leave columns out
+
+SPARSE = {**CONFIG, "ignore_null_updates": True}
+TWO = "id, city, zip, bt, st, op"
+
+
+def believed(target: Direct, columns: str = "city, zip") -> list[tuple[Any, ...]]:
+    return target.connection.execute(
+        f"select {columns}, __START_AT, __END_AT, __SYSTEM_START_AT, __SYSTEM_END_AT from target order by id, 3, 5"
+    ).fetchall()
+
+
+def test_left_out_values_flow_on(target: Direct) -> None:
+    """A word that comes late on both axes fills what no later business time says, from its system time on."""
+    target.run(SPARSE, sql=events("(1, 'Oslo', '1', 10, 100, 'U'), (1, null, '2', 20, 300, 'U')", TWO))
+    target.run(SPARSE, sql=events("(1, 'Rome', null, 15, 200, 'U')", TWO))
+    assert [
+        ("Oslo", "1", 10, None, 100, 200),
+        ("Oslo", "1", 10, 15, 200, None),
+        ("Rome", "1", 15, None, 200, 300),
+        ("Rome", "1", 15, 20, 300, None),
+        ("Rome", "2", 20, None, 300, None),
+    ] == believed(target)
+
+
+def test_an_upsert_takes_a_delete_back(target: Direct) -> None:
+    """What was sent there before the delete stays away; what holds before that business time is inherited again."""
+    rows = "(1, 'Oslo', '1', 10, 100, 'U'), (1, 'Rome', null, 20, 100, 'U'), (1, null, null, 20, 200, 'D')"
+    target.run(SPARSE, sql=events(f"{rows}, (1, null, '2', 20, 300, 'U')", TWO))
+    assert [
+        ("Oslo", "1", 10, 20, 100, None),
+        ("Rome", "1", 20, None, 100, 200),
+        ("Oslo", "2", 20, None, 300, None),
+    ] == believed(target)
+
+
+def test_a_partial_word_that_teaches_nothing(target: Direct) -> None:
+    """Nothing is written for it, and the version keeps the system time since which it has been believed."""
+    target.run(SPARSE, sql=events("(1, 'Oslo', '1', 10, 100, 'U'), (1, 'Oslo', null, 10, 300, 'U')", TWO))
+    for system in (200, 400):
+        found = target.run(SPARSE, sql=events(f"(1, null, '1', 10, {system}, 'U')", TWO)).figures
+        assert 0 == found["num_upserted_rows"]
+    assert [("Oslo", "1", 10, None, 100, None)] == believed(target)
+
+
+def test_an_event_in_two_rows(target: Direct) -> None:
+    """Rows of one place that send different columns are one event, also in different runs; two values are a tie."""
+    target.run(SPARSE, sql=events("(1, 'Oslo', null, 10, 100, 'U')", TWO))
+    target.run(SPARSE, sql=events("(1, null, '1', 10, 100, 'U'), (1, 'Rome', null, 10, 100, 'U')", TWO))
+    assert [("Oslo", "1", 10, None, 100, None)] == believed(target)
+    two_ways = events("(2, 'Oslo', '7', 10, 100, 'U'), (2, 'Rome', null, 10, 100, 'U')", TWO)
+    message = refuses(target, SPARSE, two_ways)
+    assert "for example id=2 at 10, known at 100; make system_sequence_by finer" in message
+    other_time = events("(2, 'Oslo', '7', 10, 100, 'U'), (2, 'Rome', null, 10, 101, 'U')", TWO)
+    assert 0 == target.run(SPARSE, sql=other_time).figures["num_tied_rows"]
+
+
+def test_the_option_comes_and_goes(target: Direct) -> None:
+    """Nulls that were written before the option stay written, what was left out under it stays left out."""
+    target.run(CONFIG, sql=events("(1, 'Oslo', '1', 10, 100, 'U'), (1, null, '2', 20, 200, 'U')", TWO))
+    target.run(SPARSE, sql=events("(1, 'Rome', null, 15, 300, 'U'), (1, null, '3', 30, 300, 'U')", TWO))
+    target.run(CONFIG, sql=events("(1, null, '4', 40, 400, 'U')", TWO))
+    target.run(CONFIG, sql=events("(1, 'Bari', '5', 25, 500, 'U')", TWO))
+    now = [row[:4] for row in believed(target) if row[5] is None]
+    assert [
+        ("Oslo", "1", 10, 15),
+        ("Rome", "1", 15, 20),
+        (None, "2", 20, 25),
+        ("Bari", "5", 25, 30),
+        ("Bari", "3", 30, 40),
+        (None, "4", 40, None),
+    ] == now
+
+
+def test_a_column_that_comes_and_goes_is_not_sent(target: Direct) -> None:
+    """Older events wrote nothing in a new column, so a late one may fill it; newer ones keep what was lost."""
+    target.run(SPARSE, sql=events("(1, 'Oslo', 10, 100, 'U')"))
+    target.run(SPARSE, sql=events("(1, null, '9', 5, 100, 'U'), (1, null, '1', 20, 200, 'U')", TWO))
+    target.run(SPARSE, sql=events("(1, 'Rome', 30, 300, 'U')"))
+    now = [row[:4] for row in believed(target) if row[5] is None]
+    assert [(None, "9", 5, 10), ("Oslo", "9", 10, 20), ("Oslo", "1", 20, 30), ("Rome", "1", 30, None)] == now
+
+
+def test_a_struct_that_is_filled_otherwise(target: Direct) -> None:
+    """Its fields cannot become one whole again, because what older events left out of them counts on."""
+    target.run(SPARSE, sql=events("(1, {'a': 1, 'b': null::int}, 10, 100, 'U')"))
+    target.run(SPARSE, sql=events("(1, {'a': null::int, 'b': 2}, 20, 200, 'U')"))
+    assert {"a": 1, "b": 2} == target.rows()[-1]["city"]
+    message = refuses(target, CONFIG, events("(1, {'a': 3, 'b': 3}, 30, 300, 'U')"))
+    assert (
+        "in struct column city nulls were ignored field by field in the last runs and are not now" in message
+    )
+
+
+def test_columns_of_any_name(target: Direct) -> None:
+    """Names that the working tables use themselves are free for users, under partial updates too."""
+    named = ["place", "moment", "owner", "section", "until", "system", "kind", "is_base", "sequence", "line"]
+    columns = ", ".join(f'"{name}"' for name in named)
+    config = {**SPARSE, "except_column_list": ["bt", "st"], "apply_as_deletes": "bt < 0"}
+    for run in range(3):
+        values = ", ".join("null::int" if run == 1 else str(run) for _ in named)
+        row = f"1, {values}, {10 + run}, {100 - run % 2}"
+        target.run(config, sql=f"select * from (values ({row})) as t(id, {columns}, bt, st)")
+    assert [
+        ((0,) * len(named), 10, 12, 100, None),
+        ((None,) * len(named), 11, None, 99, 100),
+        ((2,) * len(named), 12, None, 100, None),
+    ] == sorted([(row[:-4], *row[-4:]) for row in believed(target, columns)], key=lambda row: row[1])
+
+
+def test_versions_changed_by_hand_under_partial_updates(target: Direct) -> None:
+    """A run that teaches its key something is refused."""
+    target.run(SPARSE, sql=events("(1, 'Oslo', '1', 10, 100, 'U'), (1, null, '2', 20, 200, 'U')", TWO))
+    target.connection.execute("update target set zip = '8' where __SYSTEM_END_AT is null and __START_AT = 20")
+    message = refuses(target, SPARSE, events("(1, 'Bonn', null, 30, 300, 'U')", TWO))
+    assert "1 versions of the target are not what its events say, for example of id=1" in message
+
+
 # How much is read and written
+
+
+def test_filling_in_order_is_one_event_after_the_other(target: Direct) -> None:
+    """Of a key with 2,000 partial events in order of both times, each stands for one complete event."""
+    sql = "select 1 as id, case when i % 2 = 0 then i end as city, i as bt, i as st, 'U' as op from range(2000) as t(i)"
+    assert 2000 == lined_up(target, sql, SPARSE)
+    assert 1000 == len({row["city"] for row in target.rows()})
+    one = "select 1 as id, 7::bigint as city, 1500::bigint as bt, 9000::bigint as st, 'U' as op"
+    assert 2002 == lined_up(target, one, SPARSE)
 
 
 def test_a_run_reads_what_its_events_can_change(target: Direct) -> None:
@@ -362,9 +497,9 @@ def test_a_correction_among_repeats(target: Direct) -> None:
     ] == versions(target)
 
 
-def lined_up(target: Direct, sql: str) -> int:
+def lined_up(target: Direct, sql: str, config: dict[str, Any] = CONFIG) -> int:
     """Run, and count the events that were lined up."""
-    plan = target.plan(CONFIG, sql=sql)
+    plan = target.plan(config, sql=sql)
     target.execute(type(plan)(plan.model, plan.action, plan.steps))
     (count,) = target.connection.execute("select count(*) from target__auto_cdc_line").fetchone() or (0,)
     return int(count)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from dbt_auto_cdc import names
+from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.materializations import tables
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.scd import bitemporal_partial, scd1_partial
@@ -100,6 +101,8 @@ def _authorship(job: Job) -> Iterator[Step]:
     engine = job.engine
     stored = {engine.quote(column.name): column for column in job.state.companion or ()}
     wanted = tables.authorship(job)
+    if job.sparse:
+        _refuse_other_parts(job, wanted)
     for name in stored:
         if (
             name.startswith(tuple(engine.quote(kept)[:-1] for kept in names.AUTHORSHIP))
@@ -121,6 +124,22 @@ def _authorship(job: Job) -> Iterator[Step]:
                 f"take the last event of a row for the author of {part.column.name}",
                 engine.set_located(job.companion, name, last),
             )
+
+
+def _refuse_other_parts(job: Job, wanted: Collection[str]) -> None:
+    """Refuse to forget what older events of a bitemporal target left out of a column that is still there."""
+    problems = []
+    stored = {column.name for column in job.state.companion or ()}
+    for column in job.remembered:
+        own = names.of_part(names.SENT, column.name.replace(".", ".."), job.engine.identifier_limit)
+        parts = {name for name in stored if name == own or name.startswith(f"{own}.")}
+        if not parts <= {name[1:-1] for name in wanted}:
+            problems.append(
+                f"in struct column {column.name} nulls were ignored field by field in the last runs and are not now, or"
+                f" the other way round; rebuild the target with --full-refresh, or change the option back"
+            )
+    if problems:
+        raise AutoCdcError(job.model, problems)
 
 
 def _presumed(job: Job, stored: Collection[str]) -> Iterator[Step]:

@@ -163,10 +163,11 @@ from meeting group by owner, number_of"""
 
 def _wholes(job: Job) -> Query:
     """Return the touched keys as parts: what an event leaves out may flow on to the end."""
+    lined = job.working(names.LINE)
     starts = f"""
-select owner, start_at from {job.working(names.STORED)}
+select {names.LINE_NUMBER} as owner, {names.SEQUENCE} as start_at from {lined}
 union all
-select {names.LINE_NUMBER}, {names.SEQUENCE} from {job.working(names.LINE)}"""
+select owner, start_at from {job.working(names.STORED)} where owner in (select {names.LINE_NUMBER} from {lined})"""
     parts = f"""
 select owner, min(start_at) as start_at, {job.engine.null(job.layout.sequence_type)} as end_at, owner as line
 from starts group by owner"""

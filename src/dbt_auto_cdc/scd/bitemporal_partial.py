@@ -169,6 +169,11 @@ def presumed(job: Job, name: str, part: Part) -> Query:
 
 # complete events
 
+# Whose, and what its windows go over. Beside the columns of users all names are our own.
+_OF_KEY = f"partition by {names.OWNER} order by {names.PLACE}"
+_PLACE = f"{names.OWNER}, {names.PLACE}"
+_SECTION = f"{names.OWNER}, {names.SECTION}"
+
 
 def placed(job: Job) -> Query:
     """Return what is said at each business time of the touched keys, from one moment to another.
@@ -176,42 +181,25 @@ def placed(job: Job) -> Query:
     Out: one row per key, business time and moment at which an event there became known, the base as one: what was sent
     there and stands, and the section of the key's business time. Moments and places are told by number.
     """
-    place = ["owner", names.SEQUENCE, names.SYSTEM_SEQUENCE]
-    ends = f"partition by owner, {names.SEQUENCE} order by {names.SYSTEM_SEQUENCE}"
-    kind = f"{names.KIND} = 'upsert'"
-    marks = [job.mark(part) for part in sent(job).values()]
-    columns = [*place, names.KIND, "is_base", f"coalesce(lead(is_base) over ({ends}), false) as is_passed"]
-    for part in _values(job):
-        name, value = job.engine.quote(part.name), f"case when {kind} then {job.engine.quote(part.name)} end"
-        if part in sent(job).values():
-            told = f"not {kind} or {job.mark(part)}"
-            value = job.engine.carried(value, told, "so_far")
-            was = job.engine.carried(f"({kind} and {job.mark(part)})", told, "so_far")
-            columns.append(f"coalesce({was}, false) as {job.mark(part)}")
-        columns.append(f"{value} as {name}")
-    stated = f"""
-select
-    {comma(columns)}
-from based
-window so_far as ({ends} {SO_FAR})"""
+    identity = [names.OWNER, names.SEQUENCE, names.SYSTEM_SEQUENCE]
     based = f"""
-select evt.*, evt.{names.SYSTEM_SEQUENCE} < touched.{names.FIRST} as is_base
+select evt.*, evt.{names.SYSTEM_SEQUENCE} < touched.{names.FIRST} as {names.IS_BASE}
 from merged as evt
-join {job.working(names.TOUCHED)} as touched on touched.{names.OWNER} = evt.owner"""
-    kept = comma(of("numbered", [*place, names.KIND, "is_base", "place", "moment", *_names(job), *marks]))
+join {job.working(names.TOUCHED)} as touched on touched.{names.OWNER} = evt.{names.OWNER}"""
+    marks = [job.mark(part) for part in sent(job).values()]
+    columns = [*identity, names.KIND, *_names(job), *marks, names.PLACE, names.MOMENT]
+    until = f"lead({names.MOMENT}) over (partition by {_PLACE} order by {names.MOMENT})"
     sectioned = f"""
 select
-    {kept},
-    sections.section,
-    lead(numbered.moment) over (partition by numbered.owner, numbered.place order by numbered.moment) as until
+    {comma([*columns, names.SECTION, f"{until} as {names.UNTIL}"])}
 from numbered
-join sections on sections.owner = numbered.owner and sections.place = numbered.place"""
+join sections using ({_PLACE})"""
     return (
         Query()
-        .then("told", _told(job, place))
-        .then("merged", _merged(job, place))
+        .then("told", _told(job, identity))
+        .then("merged", _merged(job, identity))
         .then("based", based)
-        .then("stated", stated)
+        .then("stated", _stated(job, identity))
         .then("numbered", _NUMBERED)
         .then("places", _PLACES)
         .then("facing", _FACING)
@@ -220,34 +208,13 @@ join sections on sections.owner = numbered.owner and sections.place = numbered.p
     )
 
 
-_NUMBERED = f"""
-select *, dense_rank() over (partition by owner order by {names.SEQUENCE}) as place,
-    case when is_base then 0
-        else dense_rank() over (partition by owner, is_base order by {names.SYSTEM_SEQUENCE}) end as moment
-from stated where not is_passed"""
-
-_PLACES = """
-select owner, place, min(moment) as first_moment, max(moment) as last_moment from numbered group by owner, place"""
-
-_FACING = f"""
-select owner, place,
-    max(last_moment) over (partition by owner order by place {BEFORE}) as before,
-    min(first_moment) over (partition by owner order by place {_ONWARDS}) as after
-from places"""
-
-_SECTIONS = f"""
-select owner, place,
-    sum(case when before <= after then 1 else 0 end) over (partition by owner order by place {SO_FAR}) as section
-from facing"""
-
-
-def _told(job: Job, place: list[str]) -> str:
+def _told(job: Job, identity: list[str]) -> str:
     """The events of the touched keys, new ones beside remembered ones, each with what it sent."""
     touched = job.working(names.TOUCHED)
-    owner = f"touched.{names.OWNER} as owner"
+    owner, *sequences = identity
     told = f"""
 select
-    {comma([owner, *of("evt", place[1:]), *_arrived(job)])}
+    {comma([f"touched.{owner}", *of("evt", sequences), *_arrived(job)])}
 from {job.events} as evt
 join {touched} as touched on {job.same_key("touched", "evt")}"""
     if job.builds:
@@ -259,47 +226,87 @@ join {touched} as touched on {job.same_key("touched", "evt")}"""
     return f"""{told}
 union all
 select
-    {comma([owner, *of("cmp", place[1:]), f"cmp.{names.KIND}", *values])}
+    {comma([f"touched.{owner}", *of("cmp", [*sequences, names.KIND]), *values])}
 from {job.companion} as cmp
 join {touched} as touched on {job.same_key("touched", "cmp")}"""
+
+
+def _stated(job: Job, identity: list[str]) -> str:
+    """Each event with all that was sent at its business time so far, since the last delete there.
+
+    Of the base only what was known last will count.
+    """
+    at_place = f"partition by {names.OWNER}, {names.SEQUENCE} order by {names.SYSTEM_SEQUENCE}"
+    is_upsert = f"{names.KIND} = 'upsert'"
+    is_passed = f"coalesce(lead({names.IS_BASE}) over ({at_place}), false) as {names.REPLACES}"
+    columns = [*identity, names.KIND, names.IS_BASE, is_passed]
+    marked = set(sent(job).values())
+    for part in _values(job):
+        name, mark = job.engine.quote(part.name), job.mark(part)
+        value = f"case when {is_upsert} then {name} end"
+        if part in marked:
+            told = f"not ({is_upsert}) or {mark}"
+            was_sent = job.engine.carried(f"({is_upsert} and {mark})", told, "so_far")
+            columns.append(f"coalesce({was_sent}, false) as {mark}")
+            value = job.engine.carried(value, told, "so_far")
+        columns.append(f"{value} as {name}")
+    return f"""
+select
+    {comma(columns)}
+from based
+window so_far as ({at_place} {SO_FAR})"""
+
+
+_NUMBERED = f"""
+select *, dense_rank() over (partition by {names.OWNER} order by {names.SEQUENCE}) as {names.PLACE},
+    case when {names.IS_BASE} then 0 else dense_rank() over (
+        partition by {names.OWNER}, {names.IS_BASE} order by {names.SYSTEM_SEQUENCE}
+    ) end as {names.MOMENT}
+from stated where not {names.REPLACES}"""
+
+_PLACES = f"""
+select {_PLACE}, min({names.MOMENT}) as first_moment, max({names.MOMENT}) as last_moment
+from numbered group by {_PLACE}"""
+
+_FACING = f"""
+select {_PLACE}, max(last_moment) over ({_OF_KEY} {BEFORE}) as before,
+    min(first_moment) over ({_OF_KEY} {_ONWARDS}) as after
+from places"""
+
+_SECTIONS = f"""
+select {_PLACE}, sum(case when before <= after then 1 else 0 end) over ({_OF_KEY} {SO_FAR}) as {names.SECTION}
+from facing"""
 
 
 def line(job: Job) -> Query:
     """Return the complete events of the touched keys: one for each moment at which the row there became another.
 
-    Out: one row per event in the form that the geometry takes, with its values.
+    Out: one row per event in the form that the geometry takes, with its values; none of a key that learns nothing.
     """
     given = job.working(names.GIVEN)
-    columns = [
-        *of("touched", job.keys),
-        *(
-            f"{value} as {name}"
-            for value, name in zip(
-                changes.wholes(job, "evt", job.remembered), job.quoted(job.remembered), strict=True
-            )
-        ),
-    ]
-    bounds = [f"evt.{names.SEQUENCE}", f"moments.system as {names.SYSTEM_SEQUENCE}", f"evt.{names.KIND}"]
+    moments = f"select {names.OWNER}, {names.MOMENT}, min({names.SYSTEM_SEQUENCE}) as system from {given}"
+    values = zip(changes.wholes(job, "evt", job.remembered), job.quoted(job.remembered), strict=True)
+    columns = [*of("touched", job.keys), *(f"{value} as {name}" for value, name in values)]
+    columns += [*of("evt", [names.SEQUENCE, names.KIND]), f"moments.system as {names.SYSTEM_SEQUENCE}"]
+    columns += [f"evt.{names.OWNER} as {names.LINE_NUMBER}", f"evt.{names.MOMENT} = 0 as {names.IS_BASE}"]
     wholes = f"""
 select
-    {comma([*columns, *bounds, f"evt.owner as {names.LINE_NUMBER}", f"evt.moment = 0 as {names.IS_BASE}"])}
+    {comma(columns)}
 from compared as evt
-join {job.working(names.TOUCHED)} as touched on touched.{names.OWNER} = evt.owner
-join moments on moments.owner = evt.owner and moments.moment = evt.moment
-where evt.is_changed"""
-    systems = (
-        f"select owner, moment, min({names.SYSTEM_SEQUENCE}) as system from {given} group by owner, moment"
-    )
-    seen = f"select distinct owner, section, moment from {given}"
+join {job.working(names.TOUCHED)} as touched on touched.{names.OWNER} = evt.{names.OWNER}
+join moments on moments.{names.OWNER} = evt.{names.OWNER} and moments.{names.MOMENT} = evt.{names.MOMENT}
+where evt.{names.CHANGED} and evt.{names.OWNER} in (select {names.OWNER} from taught)"""
+    taught = f"select distinct {names.OWNER} from compared where {names.CHANGED} and {names.MOMENT} > 0"
     return (
         Query()
-        .then("moments", systems)
-        .then("seen", seen)
-        .then("final", _final(job, given))
-        .then("heads", "select * from final where section <> next_section")
+        .then("moments", f"{moments} group by {names.OWNER}, {names.MOMENT}")
+        .then("seen", f"select distinct {_SECTION}, {names.MOMENT} from {given}")
+        .then("settled", _settled(job, given))
+        .then("heads", f"select * from settled where {names.SECTION} < {names.NEXT}")
         .then("cells", _cells(job, given))
         .then("filled", _filled(job))
         .then("compared", _compared(job))
+        .then("taught", taught)
         .then("line", wholes)
     )
 
@@ -313,39 +320,41 @@ def _ends(job: Job, part: Part) -> str:
     return f"{names.KIND} = 'delete' or {job.mark(part)}"
 
 
-def _final(job: Job, given: str) -> str:
+def _settled(job: Job, given: str) -> str:
     """The row at each business time as it is known in the end; the last of a section stands before the next one."""
     values = [
         f"{job.engine.carried(job.engine.quote(part.name), _ends(job, part), 'so_far')} as {_was(job, part)}"
         for part in sent(job).values()
     ]
-    next_section = "lead(section) over (partition by owner order by place) as next_section"
+    following = f"lead({names.SECTION}) over ({_OF_KEY}) as {names.NEXT}"
     return f"""
 select
-    {comma(["owner", "section", next_section, *values])}
+    {comma([names.OWNER, names.SECTION, following, *values])}
 from {given}
-where until is null
-window so_far as (partition by owner order by place {SO_FAR})"""
+where {names.UNTIL} is null
+window so_far as ({_OF_KEY} {SO_FAR})"""
 
 
 def _cells(job: Job, given: str) -> str:
     """What stands at each business time at each moment of its section, with the row before the section."""
     marked = list(sent(job).values())
-    columns = [*_names(job), *(job.mark(part) for part in marked)]
-    head = [f"head.{_was(job, part)}" for part in marked]
-    place = ["owner", "section", "place", names.SEQUENCE, names.KIND]
+    own = [names.OWNER, names.SECTION, names.PLACE, names.SEQUENCE, names.KIND, *_names(job)]
+    columns = [*of("evt", [*own, *map(job.mark, marked)]), f"seen.{names.MOMENT}"]
+    columns += [f"head.{_was(job, part)}" for part in marked]
     return f"""
 select
-    {comma([*of("evt", [*place, *columns]), *head, "seen.moment"])}
+    {comma(columns)}
 from {given} as evt
-join seen on seen.owner = evt.owner and seen.section = evt.section
-    and evt.moment <= seen.moment and (evt.until is null or seen.moment < evt.until)
-left join heads as head on head.owner = evt.owner and head.section + 1 = evt.section"""
+join seen on seen.{names.OWNER} = evt.{names.OWNER} and seen.{names.SECTION} = evt.{names.SECTION}
+    and evt.{names.MOMENT} <= seen.{names.MOMENT}
+    and (evt.{names.UNTIL} is null or seen.{names.MOMENT} < evt.{names.UNTIL})
+left join heads as head
+    on head.{names.OWNER} = evt.{names.OWNER} and head.{names.NEXT} = evt.{names.SECTION}"""
 
 
 def _filled(job: Job) -> str:
     """Each cell with the values that it has or inherits: from the last that has them, and from no delete."""
-    columns = ["owner", "place", "moment", names.SEQUENCE, names.KIND]
+    columns = [names.OWNER, names.PLACE, names.MOMENT, names.SEQUENCE, names.KIND]
     marked = set(sent(job).values())
     for part in _values(job):
         name = job.engine.quote(part.name)
@@ -353,14 +362,14 @@ def _filled(job: Job) -> str:
             columns.append(name)
             continue
         ends = _ends(job, part)
-        found = f"count(case when {ends} then 1 end) over so_far > 0"
+        is_found = f"count(case when {ends} then 1 end) over so_far > 0"
         value = job.engine.carried(name, ends, "so_far")
-        columns.append(f"case when {found} then {value} else {_was(job, part)} end as {name}")
+        columns.append(f"case when {is_found} then {value} else {_was(job, part)} end as {name}")
     return f"""
 select
     {comma(columns)}
 from cells
-window so_far as (partition by owner, section, moment order by place {SO_FAR})"""
+window so_far as (partition by {_SECTION}, {names.MOMENT} order by {names.PLACE} {SO_FAR})"""
 
 
 def _compared(job: Job) -> str:
@@ -369,8 +378,8 @@ def _compared(job: Job) -> str:
     for part in _values(job):
         value = job.engine.comparable(job.engine.quote(part.name), part.type)
         differs.append(job.engine.differs(value, f"lag({value}) over moments_of_place"))
-    is_first = "lag(moment) over moments_of_place is null"
+    is_first = f"lag({names.MOMENT}) over moments_of_place is null"
     return f"""
-select *, {is_first} or {any_of(differs)} as is_changed
+select *, {any_of([is_first, *differs])} as {names.CHANGED}
 from filled
-window moments_of_place as (partition by owner, place order by moment)"""
+window moments_of_place as (partition by {_PLACE} order by {names.MOMENT})"""

@@ -606,6 +606,8 @@ _NOT_HERE = {
         " event brings all its columns; leave it out",
     ),
 }
+# What macros of dbt and of adapters read without declaring it, and looks like an option of ours.
+_LIKE_OURS = frozenset({"incremental_predicates", "on_configuration_change", "runtime_version"})
 _EXCLUSIVE = (
     ("column_list", "except_column_list"),
     ("track_history_column_list", "track_history_except_column_list"),
@@ -720,7 +722,7 @@ def unknown_options(
         instead = next((word for word in _OTHER_WORDS.get(name, ()) if word in options), None)
         if instead:
             problems[name] = f"{name} is not an option of {of}; write {instead}"
-        elif name not in known and (near := nearest(name, options)):
+        elif name not in known | _LIKE_OURS and (near := nearest(name, options)):
             problems[name] = f"unknown option {name}; did you mean {near}?"
         elif elsewhere is not None and name not in known | elsewhere:
             problems[name] = (

@@ -49,7 +49,9 @@ class Project:
         if schema:
             output = databases.postgres_output(schema)
         outputs = {"dev": {**output, "threads": threads}}
-        self.write("profiles.yml", yaml.safe_dump({name: {"target": "dev", "outputs": outputs}}))
+        self.write(
+            "profiles.yml", yaml.safe_dump({name: {"target": "dev", "outputs": outputs}}, sort_keys=False)
+        )
 
     def write(self, path: str, text: str) -> Path:
         """Write one file of the project, its text freed of common indentation."""

@@ -4,7 +4,7 @@
   In a unit test the relation is the name of a CTE, and the input's own table, whose columns dbt gives it, is asked.
 #}
 {% macro _columns_of(relation) %}
-  {% if not execute or not relation or relation is string %}
+  {% if not execute or not relation %}
     {{ return([]) }}
   {% endif %}
   {% set place = relation %}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.reference_model import Config, Event, Key, Model, Refused, Row, comparable, sorted_rows
-from tests.snapshot_model import Snapshot
+from tests.snapshot_model import Figures, Snapshot
 
 
 @dataclass(frozen=True)
@@ -21,16 +21,6 @@ class Guards:
 
     allow_empty: bool = True
     max_delete_ratio: float | None = None
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What one run did: rows written and removed, rows read of changes and dumps, dumps that came too late."""
-
-    upserted: int = 0
-    deleted: int = 0
-    read: int = 0
-    skipped: int = 0
 
 
 class Combined:

@@ -35,7 +35,10 @@ class Config:
 
 @dataclass(frozen=True)
 class Figures:
-    """What one run did: visible rows that are new or differ, and that are gone, by key (and __START_AT)."""
+    """What one run did: visible rows that are new or differ, and that are gone, by key (and __START_AT).
+
+    Beside these the rows that were read, and the snapshots that came too late.
+    """
 
     upserted: int = 0
     deleted: int = 0

@@ -286,7 +286,7 @@ def has_bounds(*, config: Mapping[str, Any], adapter_type: str, target: str, ask
     """Tell whether a target that is there has the bounds it needs; without them the next run builds it anew."""
     scd_type = config.get("stored_as_scd_type") or (config.get("meta") or {}).get("stored_as_scd_type")
     engine = engine_for(adapter_type)
-    bounds = {name.lower() for name in names.BOUNDS.get(str(scd_type).lower(), ())}
+    bounds = names.bounds_of(str(scd_type).lower())
     if not bounds or engine is None:
         return True
     columns = {column.name.lower() for column in describe(engine, ask, f"select * from {target}")}

@@ -248,7 +248,7 @@ class _Gatherer:
     def _of_target(self) -> tuple[Column, ...]:
         """Return the target's own columns: no flow is left to bring any."""
         scd_type = self.together.flows[0].spec.stored_as_scd_type
-        bounds = {bound.lower() for bound in names.BOUNDS.get(scd_type, ())}
+        bounds = names.bounds_of(scd_type)
         stored = self.together.state.target or ()
         return tuple(column for column in stored if column.name.lower() not in bounds)
 

@@ -117,6 +117,11 @@ WALL_BLOCKS = COMPANION + "_wall_blocks"
 WALL_NEIGHBOURS = COMPANION + "_wall_neighbours"
 
 
+def bounds_of(scd_type: str) -> set[str]:
+    """Return the bounds that a target has by its SCD type, in lower case; none where it keeps no history."""
+    return {bound.lower() for bound in BOUNDS.get(scd_type, ())}
+
+
 def with_suffix(identifier: str, suffix: str, limit: int) -> str:
     """Return `identifier` + `suffix`, shortened to `limit` bytes.
 

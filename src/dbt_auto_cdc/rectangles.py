@@ -20,7 +20,7 @@ from __future__ import annotations
 from dbt_auto_cdc import names
 from dbt_auto_cdc.sql import Query, all_of, comma
 
-_BOUNDS = (names.START_AT, names.END_AT, names.SYSTEM_START_AT, names.SYSTEM_END_AT)
+_BOUNDS = names.BOUNDS["bitemporal"]
 # These stand beside the user's key columns.
 _VERSION, _KEY, _VERSIONS, _BROKEN = (
     names.PREFIX + name for name in ("version", "key", "versions", "is_broken")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines import engine_for
+from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.state import Relations
 
 # The limit of an engine that nobody described: PostgreSQL's, the shortest in use.
@@ -41,6 +42,11 @@ def relations_of(adapter_type: str, identifier: str, *, target: str, beside: Bes
 def companion_identifier(identifier: str, adapter_type: str) -> str:
     """Return the name of a target's companion."""
     return _with_suffix(identifier, names.COMPANION, adapter_type)
+
+
+def working_relation(engine: Engine, identifier: str, suffix: str) -> str:
+    """Return the name of a working table that belongs to a target."""
+    return engine.working(names.with_suffix(identifier, suffix, engine.identifier_limit))
 
 
 def _with_suffix(identifier: str, suffix: str, adapter_type: str) -> str:

@@ -243,7 +243,7 @@ class _Resolver:
         """The bounds in the target that are ours: an SCD type 1 target may carry those of its source."""
         control = self.state.control
         scd_type = self.spec.stored_as_scd_type if control is None else control.scd_type
-        return {name.lower() for name in names.BOUNDS.get(scd_type, ())}
+        return names.bounds_of(scd_type)
 
     def layout(self) -> Layout:
         selected = self._selected()
@@ -569,7 +569,7 @@ class _Resolver:
     # names and conditions
 
     def _check_names(self, output: tuple[Output, ...]) -> None:
-        reserved = {bound.lower() for bound in names.BOUNDS.get(self.spec.stored_as_scd_type, ())}
+        reserved = names.bounds_of(self.spec.stored_as_scd_type)
         reserved.add(self.engine.locator.lower())
         taken = [c.name for c in output if c.name.lower() in reserved or names.is_reserved(c.name)]
         if taken:

@@ -89,7 +89,7 @@ def builds_because(table: Table) -> str | None:
         )
         raise AutoCdcError(table.model, [problem])
     stored = {column.name.lower() for column in state.target}
-    bounds = {bound.lower() for bound in names.BOUNDS.get(spec.stored_as_scd_type, ())}
+    bounds = names.bounds_of(spec.stored_as_scd_type)
     if state.control.scd_type == spec.stored_as_scd_type and not bounds <= stored:
         _refuse_lost_flows(table)
         return f"build the target again: something else rebuilt it without {listed(sorted(bounds - stored))}"

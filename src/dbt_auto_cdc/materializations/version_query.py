@@ -15,6 +15,7 @@ from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
 from dbt_auto_cdc.execute import Outcome, Send
 from dbt_auto_cdc.observe import Ask, describe
 from dbt_auto_cdc.plan import Plan, Step
+from dbt_auto_cdc.relations import working_relation
 from dbt_auto_cdc.sql import Query, indented
 from dbt_auto_cdc.state import Relations
 
@@ -84,8 +85,7 @@ class Turns:
 
 def relation(*, engine: Engine, identifier: str, last: bool) -> str:
     """Return the relation that holds the version to be applied, or the last one applied, while a model runs."""
-    suffix = names.LAST_VERSION if last else names.NEXT_VERSION
-    return engine.working(names.with_suffix(identifier, suffix, engine.identifier_limit))
+    return working_relation(engine, identifier, names.LAST_VERSION if last else names.NEXT_VERSION)
 
 
 def last_version(companion: str) -> str:

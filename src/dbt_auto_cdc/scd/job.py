@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.relations import working_relation
 from dbt_auto_cdc.resolve import Layout, Output, Part
 from dbt_auto_cdc.spec import AutoCdc, FlowEvents, SnapshotEvents, unquoted
 from dbt_auto_cdc.sql import all_of, text
@@ -184,9 +185,7 @@ class Job:
 
     def working(self, suffix: str) -> str:
         """Return the name of a working table of this run."""
-        return self.engine.working(
-            names.with_suffix(self.relations.identifier, self.part + suffix, self.engine.identifier_limit)
-        )
+        return working_relation(self.engine, self.relations.identifier, self.part + suffix)
 
     def extreme(self, function: str, expression: str, over: str = "") -> str:
         """Return the greatest (`max`) or least (`min`) of sequences, `over` a window if there is one."""

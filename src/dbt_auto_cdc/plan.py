@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from dbt_auto_cdc.sql import Query
+
 _NUMBER = {
     "s": ("", "s"),
     "v": ("s", ""),
@@ -38,12 +40,26 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Write:
+    """What a step does to rows of the target, for what has to know of every row that changes.
+
+    `gone` gives the locators of rows that go, `born` gives rows that come, in `columns`; `ended` gives locators with
+    the value that `columns`, one column, gets in these rows.
+    """
+
+    columns: tuple[str, ...] = ()
+    gone: Query | None = None
+    born: Query | None = None
+    ended: Query | None = None
+
+
+@dataclass(frozen=True)
 class Step:
     """One statement.
 
     `only_if` names measures of earlier steps: unless one of them is above zero the statement is not sent. A step
     that `measures` returns one row of named numbers, checked against its `rules`. `counts` names the figure that
-    the number of rows it wrote adds to.
+    the number of rows it wrote adds to. `writes` says what it does to rows of a target that goes on.
     """
 
     name: str
@@ -52,6 +68,7 @@ class Step:
     measures: bool = False
     rules: tuple[Rule, ...] = ()
     counts: str = ""
+    writes: Write | None = None
 
     @property
     def title(self) -> str:

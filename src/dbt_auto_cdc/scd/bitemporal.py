@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
-from dbt_auto_cdc.scd import bitemporal_partial, changes, check, walls
+from dbt_auto_cdc.scd import bitemporal_partial, changes, check, walls, writes
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.scd.scd2 import FEW_ENDED, IN_PLACE_FROM, MANY_ENDED, REMOVED, WRITTEN, differences
 from dbt_auto_cdc.scd.walls import BEFORE, SO_FAR, line
@@ -485,16 +485,15 @@ from (
 
 def apply(job: Job) -> tuple[Step, ...]:
     """Write what differs, and remember the new events."""
-    engine, target = job.engine, job.target
-    columns = [*job.output, *job.bounds]
     gone, born = _removed(job, with_ended=True), versions(job, with_ended=True)
-    end = engine.set_located(target, job.system_end_at, _ended(job))
-    more = engine.insert(job.companion, event_columns(job), remembered(job))
+    more = job.engine.insert(job.companion, event_columns(job), remembered(job))
     return (
-        Step("delete versions, ended ones too", engine.delete_located(target, gone), (FEW_ENDED,)),
-        Step("insert versions, ended ones too", engine.insert(target, columns, born), (FEW_ENDED,)),
-        Step("end versions in place", end, (MANY_ENDED,)),
-        Step("delete versions", engine.delete_located(target, _removed(job)), (REMOVED,)),
-        Step("insert versions", engine.insert(target, columns, versions(job)), (WRITTEN,)),
+        writes.delete(job, "delete versions, ended ones too", gone, only_if=(FEW_ENDED,)),
+        writes.insert(job, "insert versions, ended ones too", born, only_if=(FEW_ENDED,)),
+        writes.end(
+            job, "end versions in place", _ended(job), column=job.system_end_at, only_if=(MANY_ENDED,)
+        ),
+        writes.delete(job, "delete versions", _removed(job), only_if=(REMOVED,)),
+        writes.insert(job, "insert versions", versions(job), only_if=(WRITTEN,)),
         Step("remember the new events", more, (check.NEW,)),
     )

@@ -13,7 +13,7 @@ from dataclasses import replace
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
 from dbt_auto_cdc.resolve import is_constant, sequence_columns
-from dbt_auto_cdc.scd import changes, check, scd1, snapshot
+from dbt_auto_cdc.scd import changes, check, scd1, snapshot, writes
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.spec import FlowEvents, SnapshotEvents
 from dbt_auto_cdc.sql import Query, any_of, comma
@@ -193,17 +193,8 @@ def apply(job: Job, dump: Job) -> tuple[Step, ...]:
         f"join {_differences(dump)} as diff on diff.{names.EVENT} = stg.{engine.locator}",
     )
     replaced = (
-        Step(
-            "delete the rows that the dump has not, or otherwise",
-            engine.delete_located(job.target, gone),
-            differs,
-        ),
-        Step(
-            "insert the dump's rows",
-            engine.insert(job.target, job.output, born),
-            differs,
-            counts="num_upserted_rows",
-        ),
+        writes.delete(job, "delete the rows that the dump has not, or otherwise", gone, only_if=differs),
+        writes.insert(job, "insert the dump's rows", born, only_if=differs, counts="num_upserted_rows"),
     )
     forget = f"delete from {job.companion} where {names.KIND} = 'snapshot'"
     remember = engine.insert(job.companion, [*job.keys, *changes.EVENT], snapshot.last(dump))

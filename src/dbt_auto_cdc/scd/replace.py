@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
-from dbt_auto_cdc.scd import changes, check
+from dbt_auto_cdc.scd import changes, check, writes
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, all_of, comma, indented
 from dbt_auto_cdc.state import Column
@@ -117,11 +117,10 @@ def replace_newer(job: Job) -> tuple[Step, Step]:
         f"select old.{names.LOCATOR}\nfrom {job.working(names.STORED)} as old\n"
         f"join {job.working(names.WINNERS)} as won on {_same(job, 'won', 'old')}\nwhere won.{names.IS_NEW}",
     )
-    delete = job.engine.delete_located(job.target, gone)
-    insert = job.engine.insert(job.target, job.output, newest(job, which=f"won.{names.IS_NEW}"))
+    born = newest(job, which=f"won.{names.IS_NEW}")
     return (
-        Step("delete the rows of the keys", delete, (NEWER,), counts="num_deleted_rows"),
-        Step("insert the newest rows", insert, (NEWER,), counts="num_upserted_rows"),
+        writes.delete(job, "delete the rows of the keys", gone, only_if=(NEWER,), counts="num_deleted_rows"),
+        writes.insert(job, "insert the newest rows", born, only_if=(NEWER,), counts="num_upserted_rows"),
     )
 
 
@@ -132,8 +131,12 @@ def replace_equal(job: Job, *, appends: bool) -> tuple[Step, ...]:
     """
     which = f"won.{names.SAME}"
     if appends:
-        added = job.engine.insert(job.target, job.output, newest(job, which=which))
-        return (Step("add rows at the stored sequence", added, (EQUAL,), counts="num_upserted_rows"),)
+        added = newest(job, which=which)
+        return (
+            writes.insert(
+                job, "add rows at the stored sequence", added, only_if=(EQUAL,), counts="num_upserted_rows"
+            ),
+        )
     stored = f"""
 select {", ".join(of("tgt", job.output))}
 from {job.target} as tgt join {job.working(names.WINNERS)} as won on {_same(job, "won", "tgt")}
@@ -147,16 +150,8 @@ where {which}"""
     came = newest(job, which=which, among=differing)
     return (
         *_differing(job, newest(job, which=which).render(), stored, (EQUAL,)),
-        Step(
-            "delete the rows of the keys that differ",
-            job.engine.delete_located(job.target, gone),
-            (DIFFERING,),
-        ),
-        Step(
-            "insert the rows of the keys that differ",
-            job.engine.insert(job.target, job.output, came),
-            (DIFFERING,),
-        ),
+        writes.delete(job, "delete the rows of the keys that differ", gone, only_if=(DIFFERING,)),
+        writes.insert(job, "insert the rows of the keys that differ", came, only_if=(DIFFERING,)),
     )
 
 
@@ -252,8 +247,7 @@ def range_differences(job: Job) -> tuple[Step, Step]:
 def replace_range(job: Job) -> tuple[Step, ...]:
     """Replace the stored rows in the range by the incoming ones, where any differ."""
     gone = Query().then("gone", f"select {names.LOCATOR} from {job.working(names.GONE)}")
-    insert = job.engine.insert(job.target, job.output, in_range(job))
     return (
-        Step("delete the rows in the range", job.engine.delete_located(job.target, gone), (DIFFERING,)),
-        Step("insert the rows in the range", insert, (DIFFERING,)),
+        writes.delete(job, "delete the rows in the range", gone, only_if=(DIFFERING,)),
+        writes.insert(job, "insert the rows in the range", in_range(job), only_if=(DIFFERING,)),
     )

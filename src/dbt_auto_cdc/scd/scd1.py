@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Step
-from dbt_auto_cdc.scd import changes, check
+from dbt_auto_cdc.scd import changes, check, writes
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, any_of, comma
 
@@ -198,12 +198,9 @@ def apply(job: Job, removed: tuple[Step, ...] | None = None) -> tuple[Step, ...]
 def write(job: Job, written: Query) -> tuple[Step, ...]:
     """Write whole rows by DELETE and INSERT; nothing else is touched."""
     gone = Query().then("gone", f"select {names.LOCATOR} from {_gone(job)}")
-    insert = job.engine.insert(job.target, job.output, written)
     return (
-        Step(
-            "delete the rows of the touched keys", job.engine.delete_located(job.target, gone), (check.NEW,)
-        ),
-        Step("insert the rows", insert, (check.NEW,), counts="num_upserted_rows"),
+        writes.delete(job, "delete the rows of the touched keys", gone, only_if=(check.NEW,)),
+        writes.insert(job, "insert the rows", written, only_if=(check.NEW,), counts="num_upserted_rows"),
     )
 
 
@@ -235,8 +232,11 @@ def truncate(job: Job, removed: tuple[Step, ...] | None = None) -> tuple[Step, .
 
 def _remove_truncated(job: Job) -> tuple[Step, ...]:
     gone = with_truncation(job).then("gone", replaceable(job, f"tgt.{job.engine.locator}"))
-    remove = job.engine.delete_located(job.target, gone)
-    return (Step("remove the truncated rows", remove, (check.TRUNCATED,), counts="num_deleted_rows"),)
+    return (
+        writes.delete(
+            job, "remove the truncated rows", gone, only_if=(check.TRUNCATED,), counts="num_deleted_rows"
+        ),
+    )
 
 
 def _remember_truncate(job: Job) -> tuple[Step, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Step
 from dbt_auto_cdc.resolve import Part
-from dbt_auto_cdc.scd import changes, check, scd1
+from dbt_auto_cdc.scd import changes, check, scd1, writes
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, all_of, any_of, comma
 
@@ -380,13 +380,8 @@ def apply(job: Job) -> tuple[Step, ...]:
     columns = remembered_columns(job)
     return (
         *scd1.truncate(job),
-        Step("delete the rows that change", engine.delete_located(job.target, gone), new),
-        Step(
-            "insert the rows",
-            engine.insert(job.target, job.output, rows(job)),
-            new,
-            counts="num_upserted_rows",
-        ),
+        writes.delete(job, "delete the rows that change", gone, only_if=new),
+        writes.insert(job, "insert the rows", rows(job), only_if=new, counts="num_upserted_rows"),
         Step("forget what is known of the keys", engine.delete_located(job.companion, known), new),
         Step("remember the keys", engine.insert(job.companion, columns, remembered(job)), new),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
 from dbt_auto_cdc.resolve import Part
-from dbt_auto_cdc.scd import changes, check, scd2_partial
+from dbt_auto_cdc.scd import changes, check, scd2_partial, writes
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, all_of, any_of, comma
 
@@ -668,13 +668,11 @@ def apply(job: Job) -> tuple[Step, ...]:
 
 def write(job: Job) -> tuple[Step, ...]:
     """Write what differs: whole versions by DELETE and INSERT, many ends by a one-column UPDATE."""
-    engine, target = job.engine, job.target
-    columns = [*job.output, job.start_at, job.end_at]
     gone, born = _removed(job, with_ended=True), versions(job, with_ended=True)
     return (
-        Step("delete versions, ended ones too", engine.delete_located(target, gone), (FEW_ENDED,)),
-        Step("insert versions, ended ones too", engine.insert(target, columns, born), (FEW_ENDED,)),
-        Step("end versions in place", engine.set_located(target, job.end_at, _ended(job)), (MANY_ENDED,)),
-        Step("delete versions", engine.delete_located(target, _removed(job)), (REMOVED,)),
-        Step("insert versions", engine.insert(target, columns, versions(job)), (WRITTEN,)),
+        writes.delete(job, "delete versions, ended ones too", gone, only_if=(FEW_ENDED,)),
+        writes.insert(job, "insert versions, ended ones too", born, only_if=(FEW_ENDED,)),
+        writes.end(job, "end versions in place", _ended(job), column=job.end_at, only_if=(MANY_ENDED,)),
+        writes.delete(job, "delete versions", _removed(job), only_if=(REMOVED,)),
+        writes.insert(job, "insert versions", versions(job), only_if=(WRITTEN,)),
     )

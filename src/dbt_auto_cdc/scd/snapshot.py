@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
 from dbt_auto_cdc.resolve import Output
-from dbt_auto_cdc.scd import changes, check, scd2
+from dbt_auto_cdc.scd import changes, check, scd2, writes
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, any_of, comma, indented
 
@@ -810,10 +810,10 @@ def plain(job: Job) -> tuple[Step, ...]:
     written = f"select {', '.join([*of('evt', job.output), *bounds])}\n{events}{old}"
     rows_written = Query().then("rows", f"{written}\nwhere evt.{names.KIND} = 'upsert'")
     gone = Query().then("gone", f"select evt.{names.LOCATOR}\n{events}\nwhere {goes_on}")
-    columns = [*job.output, job.start_at, job.end_at]
-    ends = engine.set_located(target, job.end_at, Query().then("ended", ended))
     return (
-        Step("end the open versions", ends, (ENDED,)),
-        Step("insert the new rows", engine.insert(target, columns, rows_written), (BORN,)),
-        Step("delete what was written anew", engine.delete_located(target, gone), (REWRITTEN,)),
+        writes.end(
+            job, "end the open versions", Query().then("ended", ended), column=job.end_at, only_if=(ENDED,)
+        ),
+        writes.insert(job, "insert the new rows", rows_written, only_if=(BORN,)),
+        writes.delete(job, "delete what was written anew", gone, only_if=(REWRITTEN,)),
     )

@@ -1,0 +1,29 @@
+"""The statements that change rows of a target which goes on: every mode writes through these three.
+
+Not here: new targets (`materializations.tables`), companions, and which rows there are to write.
+"""
+
+from __future__ import annotations
+
+from dbt_auto_cdc.plan import Step, Write
+from dbt_auto_cdc.scd.job import Job
+from dbt_auto_cdc.sql import Query
+
+
+def delete(job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
+    """Remove the rows whose locators a query gives."""
+    sql = job.engine.delete_located(job.target, gone)
+    return Step(name, sql, only_if, counts=counts, writes=Write(gone=gone))
+
+
+def insert(job: Job, name: str, born: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
+    """Add the rows that a query gives: the output columns, then the bounds."""
+    columns = (*job.output, *job.bounds)
+    sql = job.engine.insert(job.target, list(columns), born)
+    return Step(name, sql, only_if, counts=counts, writes=Write(columns, born=born))
+
+
+def end(job: Job, name: str, ended: Query, *, column: str, only_if: tuple[str, ...]) -> Step:
+    """Give one column of rows another value: a query gives their locators and the values."""
+    sql = job.engine.set_located(job.target, column, ended)
+    return Step(name, sql, only_if, writes=Write((column,), ended=ended))

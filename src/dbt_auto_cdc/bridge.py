@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbt_auto_cdc import blocks, names, operations, reading, sources
+from dbt_auto_cdc import blocks, names, operations, reading, reads, sources, streams
 from dbt_auto_cdc.blocks import Block
 from dbt_auto_cdc.engines import engine_for, required
 from dbt_auto_cdc.engines.base import Engine
@@ -29,6 +29,7 @@ from dbt_auto_cdc.materializations.version_query import (
 )
 from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.plan import Plan
+from dbt_auto_cdc.reads import Read
 from dbt_auto_cdc.rectangles import overlapping_rectangles
 from dbt_auto_cdc.relations import companion_identifier, relations_of
 from dbt_auto_cdc.spec import DBT_OPTIONS, SPECS, AutoCdcSnapshot, Spec, options_of, parse
@@ -79,13 +80,18 @@ def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
     elsewhere: frozenset[str],
     raw_code: str,
     noted_flows: Sequence[Mapping[str, Any]] = (),
+    noted_reads: Sequence[Mapping[str, Any]] = (),
     language: str = "sql",
 ) -> tuple[list[str], list[str]]:
     """Return the problems and the warnings of one model's configuration, without looking at any table.
 
     `adapter_options` are the names that dbt and the adapter declare, `elsewhere` those that somebody else in the
-    project uses: what is neither is refused. `noted_flows` are the model's flows as its macro noted them.
+    project uses: what is neither is refused. `noted_flows` are the model's flows as its macro noted them, `noted_reads`
+    the relations that it reads step by step.
     """
+    wrong_reads = reads.problems_of([Read.of(noted) for noted in noted_reads], materialized)
+    if materialized not in SPECS and not noted_flows:
+        return wrong_reads, []
     if language != "sql":
         return [sources.python_problem(materialized)], []
     found = [Block.of(noted) for noted in noted_flows]
@@ -93,7 +99,7 @@ def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
     version = config.get("snapshot_version", meta.get("snapshot_version"))
     query = config.get("version_query", meta.get("version_query"))
     doubts = [*sources.doubts(materialized, version, raw_code), *sources.unread_version(query, raw_code)]
-    return problems, doubts
+    return [*problems, *wrong_reads], doubts
 
 
 def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
@@ -136,6 +142,8 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     found = blocks.cut(name, sql)
     spec, flows, problems = _parsed(materialized, options, config.get("meta"), found, known=known)
     problems += misled if materialized == "replace_where" else []
+    problems += reads.problems_of(reads.cut(sql), materialized)
+    problems += _reads_of_dumps(flows)
     if problems:
         raise AutoCdcError(name, problems)
     relations = relations_of(adapter_type, identifier, target=target, beside=beside)
@@ -174,6 +182,16 @@ def _parsed(  # noqa: PLR0913 - what spec.parse takes, and the flows
     flows, problems = parse_flows(found, options, meta or {}, known=known, elsewhere=elsewhere)
     of_changes = [flow.spec for flow in flows if not flow.is_snapshot]
     return (of_changes[0] if of_changes else None), flows, problems
+
+
+def _reads_of_dumps(flows: Sequence[Flow]) -> list[str]:
+    """Return what is wrong with the reads in flows of whole dumps."""
+    return [
+        f"flow {flow.name}: {problem}"
+        for flow in flows
+        if flow.is_snapshot
+        for problem in reads.problems_of(reads.cut(flow.sql), "auto_cdc_snapshot")
+    ]
 
 
 _RENDERED_TOO_EARLY = (
@@ -342,6 +360,7 @@ EXPORTS: dict[str, Callable[..., object]] = {
     **operations.EXPORTS,
     **reading.EXPORTS,
     **sources.EXPORTS,
+    **streams.EXPORTS,
     "open_model": open_model,
     "companion_identifier": companion_identifier,
     "flow": flow,

@@ -28,6 +28,7 @@ def explain(plan: Plan, relations: Relations, kind: str) -> str:
     lines = [f"-- auto_cdc: the next run of model {plan.model}; nothing was run, nothing was written"]
     lines += [f"-- {name:{width}}  {value}" for name, value in facts.items()]
     lines += [f"-- {'flow':{width}}  {flow}" for flow in plan.flows]
+    lines += [f"-- {'read':{width}}  {read}" for read in plan.reads]
     lines += [f"-- {'warning':{width}}  {warning}" for warning in plan.warnings]
     lines += ["--", *_table(plan, relations), "--"]
     lines += ["-- Hooks, grants, docs and indexes come on top, as for any model of dbt."]

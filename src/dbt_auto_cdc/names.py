@@ -20,12 +20,17 @@ BOUNDS = {
     "bitemporal": (START_AT, END_AT, SYSTEM_START_AT, SYSTEM_END_AT),
 }
 
+# What numbers the runs in a change feed.
+COMMIT_VERSION = "_commit_version"
+
 # Columns of the stage and of the companion.
 SEQUENCE = PREFIX + "sequence"
 SYSTEM_SEQUENCE = PREFIX + "system_sequence"
 KIND = PREFIX + "kind"
 RUN_START = PREFIX + "run_start"
 CONTROL = PREFIX + "control"
+# Of an append_flow target: the number of the run that appended a row.
+RUN = PREFIX + "run"
 
 # Under partial updates: the last delete below a row, and of every part (a column, or a leaf of a struct) who wrote it.
 FLOOR = PREFIX + "floor"
@@ -85,6 +90,8 @@ UNTIL = PREFIX + "until"
 
 # Where a model's flows are noted while dbt renders it, and the option that carries them to the parse hook.
 FLOWS = "auto_cdc_flows"
+# The same for the reads in its SQL.
+READS = "auto_cdc_reads"
 # What the one flow of a model without blocks is called in the record of what was read once.
 ONLY = "snapshot"
 
@@ -103,6 +110,8 @@ SUMS = COMPANION + "_sums"
 GIVEN = COMPANION + "_given"
 DESCRIBED = COMPANION + "_described"
 STRUCT = COMPANION + "_sequence"
+CHANGES = COMPANION + "_changes"
+REACH = COMPANION + "_reach"
 REBUILT = COMPANION + "_rebuilt"
 NEXT_VERSION = COMPANION + "_next_version"
 LAST_VERSION = COMPANION + "_last_version"

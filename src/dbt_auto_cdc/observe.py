@@ -5,21 +5,30 @@ Not here: what follows from the observation; nothing is written.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dbt_auto_cdc import names
+from dbt_auto_cdc import names, reads
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
 from dbt_auto_cdc.flows import Flow, read_by
 from dbt_auto_cdc.gather import Seen, Together, gather
 from dbt_auto_cdc.resolve import as_events, quoted_text, sequence_columns
 from dbt_auto_cdc.scd.changes import condition_expression, sequence_expression
-from dbt_auto_cdc.spec import CONDITIONS, SEQUENCES, AutoCdc, Spec, unknown_name, unquoted
+from dbt_auto_cdc.spec import (
+    APPENDING,
+    CONDITIONS,
+    SEQUENCES,
+    AutoCdc,
+    FlowEvents,
+    Spec,
+    is_name,
+    unknown_name,
+    unquoted,
+)
 from dbt_auto_cdc.sql import comma, indented
-from dbt_auto_cdc.state import Column, Control, Index, Relations, State
+from dbt_auto_cdc.state import Column, Control, Index, Position, Reading, Relations, State
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.bridge import Model
@@ -41,6 +50,15 @@ class Existing:
     rebuilt: bool = False
 
 
+@dataclass(frozen=True)
+class _Remembered:
+    """What the companion says beside what it keeps of the rows."""
+
+    control: Control | None = None
+    positions: tuple[Position, ...] = ()
+    last_run: int = 0
+
+
 def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tuple[Spec, State]:
     """Return the options of a run and the state before it; what the engine refuses of the options' SQL is part of it.
 
@@ -48,25 +66,72 @@ def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tu
     Raises `AutoCdcError` where the companion is not one that this release can read, and where flows do not go together.
     """
     state = _of_tables(model, existing, ask)
-    if not model.flows:
-        feed = describe(model.engine, ask, model.sql)
-        spec = as_events(model.spec, feed)
-        types, refused = _Options(spec, model.sql, feed, model.engine, ask).checked()
-        return model.spec, replace(
-            state,
-            model_sql=model.sql,
-            feed=feed,
-            sequence_type=types["sequence_by"],
-            system_type=types["system_sequence_by"],
-            refused=refused,
-        )
     goes_on = existing.target and not existing.rebuilt
     done = state.control.once if state.control is not None and goes_on else ()
+    flows = read_by(model.flows, done, partial if goes_on else "")
+    sql = "\n".join(flow.sql for flow in flows) if model.flows else model.sql
+    around = reads.Around(
+        model=model.name,
+        relations=model.relations,
+        engine=model.engine,
+        ask=ask,
+        goes_on=goes_on,
+        appends=model.materialized in APPENDING,
+        partial=partial,
+        positions={position.name.lower(): position for position in state.positions},
+    )
+    readings = reads.observed(reads.cut(sql), around)
+    looks = {reading.header: reading.look for reading in readings}
+    if model.flows:
+        read = frozenset(flow.name for flow in flows)
+        spec, state = _observe_flows(_looking(model, looks), read, state, ask=ask, partial=partial)
+    else:
+        spec, state = _observe_feed(_looking(model, looks), state, ask)
+    return _reading(spec, state, readings)
+
+
+def _looking(model: Model, looks: Mapping[str, str]) -> Model:
+    """Return the model with its reads as they can be looked at before it runs."""
+    flows = (replace(flow, sql=reads.replaced(flow.sql, looks, marks=True)) for flow in model.flows)
+    return replace(model, sql=reads.replaced(model.sql, looks, marks=True), flows=tuple(flows))
+
+
+def _reading(spec: Spec, state: State, readings: Sequence[Reading]) -> tuple[Spec, State]:
+    """Return options and state with the relations of this run in the place of the reads that it does."""
+    dump = spec.snapshot_sql if isinstance(spec, FlowEvents) else ""
+    used = {read.header for sql in (state.model_sql, dump) for read in reads.cut(sql)}
+    runs = {reading.header: reading.sql for reading in readings}
+    if isinstance(spec, FlowEvents):
+        spec = replace(spec, snapshot_sql=reads.replaced(dump, runs))
+    return spec, replace(
+        state,
+        model_sql=reads.replaced(state.model_sql, runs),
+        reads=tuple(reading for reading in readings if reading.header in used),
+    )
+
+
+def _observe_feed(model: Model, state: State, ask: Ask) -> tuple[Spec, State]:
+    """Look at what the model gives."""
+    feed = describe(model.engine, ask, model.sql)
+    spec = as_events(model.spec, feed)
+    types, refused = _Options(spec, model.sql, feed, model.engine, ask).checked()
+    return model.spec, replace(
+        state,
+        model_sql=model.sql,
+        feed=feed,
+        sequence_type=types["sequence_by"],
+        system_type=types["system_sequence_by"],
+        refused=refused,
+    )
+
+
+def _observe_flows(
+    model: Model, read: Collection[str], state: State, *, ask: Ask, partial: str
+) -> tuple[Spec, State]:
+    """Look at what those of the model's flows give that are read, by their names."""
     together = Together(
         flows=model.flows,
-        seen=tuple(
-            _seen(flow, model, ask) for flow in read_by(model.flows, done, partial if goes_on else "")
-        ),
+        seen=tuple(_seen(flow, model, ask) for flow in model.flows if flow.name in read),
         state=state,
         engine=model.engine,
         partial=partial,
@@ -79,15 +144,18 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
     engine, relations = model.engine, model.relations
     target = _columns(engine, ask, relations.target) if existing.target else None
     companion = _columns(engine, ask, relations.companion) if existing.companion else None
+    said = _Remembered()
+    if companion:
+        said = _remembered(model.name, relations, columns=companion, existing=existing, ask=ask)
     return State(
         model_sql="",
         feed=(),
         sequence_type="",
         target=target,
         companion=companion,
-        control=_control(model.name, relations, columns=companion, existing=existing, ask=ask)
-        if companion
-        else None,
+        control=said.control,
+        positions=said.positions,
+        last_run=said.last_run,
         indexes=_indexes(engine, relations, ask) if existing.target and not existing.target_is_view else (),
         target_is_view=existing.target_is_view,
     )
@@ -113,33 +181,36 @@ def _told(rows: Rows) -> tuple[Column, ...]:
     return tuple(Column(str(row[0]).removeprefix("="), str(row[1])) for row in rows)
 
 
-def _control(
+def _remembered(
     model: str, relations: Relations, *, columns: tuple[Column, ...], existing: Existing, ask: Ask
-) -> Control | None:
+) -> _Remembered:
+    """Return what the companion says beside what it keeps of the rows."""
     companion = relations.companion
     if not {names.KIND, names.CONTROL} <= {column.name.lower() for column in columns}:
         wrong = f"{companion} was not made by auto_cdc, which keeps there what belongs to {relations.target}"
         raise AutoCdcError(model, [f"{wrong}; rename that table, or give the model another alias"])
-    if existing.rebuilt:
-        return None
-    rows = ask(f"select {names.CONTROL} from {companion} where {names.KIND} = 'control'")
-    if not rows:
-        return None
+    kinds = "('control', 'position', 'run')"
+    rows = ask(f"select {names.KIND}, {names.CONTROL} from {companion} where {names.KIND} in {kinds}")
+    said: dict[str, list[str]] = {"control": [], "position": [], "run": []}
+    for kind, written in rows:
+        said[str(kind)].append(str(written))
+    found = _Remembered(last_run=max(map(int, said["run"]), default=0))
+    if existing.rebuilt or not said["control"]:
+        return found
     try:
-        return Control.from_json(str(rows[0][0]))
+        control = Control.from_json(said["control"][0])
+        positions = tuple(map(Position.of, said["position"]))
     except ValueError as error:
         wrong = f"the companion {companion} cannot be read ({error})"
         instead = "install the release that wrote it, or rebuild the target with --full-refresh"
         raise AutoCdcError(model, [f"{wrong}; {instead}"]) from error
+    return replace(found, control=control, positions=positions)
 
 
 def _indexes(engine: Engine, relations: Relations, ask: Ask) -> tuple[Index, ...]:
     query = engine.list_indexes(relations.target)
     rows = ask(query) if query else ()
     return tuple(engine.index(relations.target, str(row[0]).removeprefix("="), str(row[1])) for row in rows)
-
-
-_NAME = re.compile(r"""\w+|"[^"]*"|`[^`]*`""")
 
 
 @dataclass(frozen=True)
@@ -232,7 +303,7 @@ class _Options:
         written = getattr(self.spec, option)
         written = written if isinstance(written, str) else written[0]
         columns = [column.name for column in self.feed]
-        if _NAME.fullmatch(written.strip()):
+        if is_name(written):
             return unknown_name(option, unquoted(written.strip()), columns)
         said = said_by(self.engine.name, error)
         return f"{option} is not valid SQL over the model's columns ({listed(columns)}); {said}"

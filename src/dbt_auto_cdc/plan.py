@@ -86,7 +86,8 @@ class Plan:
     """The statements of one run; `closing` ones follow the commit of the others and only free what was used.
 
     `creates` says whether the target is made by this run, so that indexes and such are made once; `shape` is an
-    empty SELECT with the target's columns; `flows` says what the run does with each flow of a model that has several.
+    empty SELECT with the target's columns; `flows` says what the run does with each flow of a model that has several,
+    `reads` where it goes on with what the model reads step by step.
     """
 
     model: str
@@ -97,6 +98,7 @@ class Plan:
     shape: str = ""
     warnings: tuple[str, ...] = ()
     flows: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
     @property
     def script(self) -> str:

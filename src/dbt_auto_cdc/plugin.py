@@ -33,7 +33,7 @@ from dbt_common.exceptions import CompilationError, DbtBaseException
 
 from dbt_auto_cdc import __version__
 from dbt_auto_cdc.errors import AutoCdcError, message
-from dbt_auto_cdc.names import FLOWS
+from dbt_auto_cdc.names import FLOWS, READS
 
 PACKAGE = "auto_cdc"
 # Attributes of dbt's own config class that are options of ours too. dbt fills in defaults, hence `_user_config`.
@@ -181,7 +181,8 @@ def _findings(manifest: Any) -> tuple[list[str], list[str]]:
     elsewhere = _used_elsewhere(manifest, MATERIALIZATIONS)
     for node in manifest.nodes.values():
         flows = node.config._extra.get(FLOWS, ())  # noqa: SLF001 - see _user_config
-        if node.config.get("materialized") not in MATERIALIZATIONS and not flows:
+        reads = node.config._extra.get(READS, ())  # noqa: SLF001 - see _user_config
+        if node.config.get("materialized") not in MATERIALIZATIONS and not flows and not reads:
             continue
         try:
             wrong, doubtful = config_problems(
@@ -192,6 +193,7 @@ def _findings(manifest: Any) -> tuple[list[str], list[str]]:
                 elsewhere=elsewhere,
                 raw_code=node.raw_code,
                 noted_flows=flows,
+                noted_reads=reads,
                 language=getattr(node, "language", "sql"),
             )
         except Exception:  # noqa: BLE001 - a fault of ours must not stop the project; the run reports it for the model

@@ -44,6 +44,11 @@ def companion_identifier(identifier: str, adapter_type: str) -> str:
     return _with_suffix(identifier, names.COMPANION, adapter_type)
 
 
+def feed_identifier(identifier: str, adapter_type: str) -> str:
+    """Return the name of a target's change feed."""
+    return _with_suffix(identifier, names.CHANGES, adapter_type)
+
+
 def working_relation(engine: Engine, identifier: str, suffix: str) -> str:
     """Return the name of a working table that belongs to a target."""
     return engine.working(names.with_suffix(identifier, suffix, engine.identifier_limit))

@@ -33,6 +33,14 @@ def _text(value: object) -> str:
     return value
 
 
+_NAME = re.compile(r"""\w+|"[^"]*"|`[^`]*`""")
+
+
+def is_name(written: str) -> bool:
+    """Tell whether an option that takes a column or SQL has nothing but a name."""
+    return _NAME.fullmatch(written.strip()) is not None
+
+
 def unquoted(name: str) -> str:
     """Return a column's name as written in an option without the quotes around it."""
     for quote in '"`':
@@ -128,7 +136,8 @@ def _one_of(*allowed: str) -> Callable[[object], str]:
 _INTERVAL = re.compile(r"^\s*(\d+)\s*(second|minute|hour|day|week)s?\s*$", re.IGNORECASE)
 
 
-def _retention(value: object) -> int | float | timedelta:
+def distance(value: object) -> int | float | timedelta:
+    """Return a distance between two places in an order: a number, or an interval written as text."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
         return value
     interval = _INTERVAL.match(value) if isinstance(value, str) else None
@@ -295,7 +304,7 @@ class _Memory:
         default="fail",
     )
     tombstone_retention: int | float | timedelta | None = option(
-        _retention,
+        distance,
         "number, or text like `2 days`",
         "How far behind the greatest sequence a delete is remembered; the default is for ever.",
         default=None,
@@ -573,6 +582,9 @@ def options_of(materialized: str) -> dict[str, Any]:
 
 OPTIONS = options_of("auto_cdc")
 
+# Those that add rows without telling whether they were there before.
+APPENDING = ("replace_using",)
+
 # Options that order events.
 SEQUENCES = ("sequence_by", "system_sequence_by")
 
@@ -714,7 +726,7 @@ def unknown_options(
     """Return a problem for each name in the configuration `of` something that nobody understands."""
     problems = {}
     for name, value in config.items():
-        if name in options or value is None or name == names.FLOWS:
+        if name in options or value is None or name in {names.FLOWS, names.READS}:
             continue
         if name in _NOT_HERE:
             problems[name] = f"{name} {_NOT_HERE[name]}"

@@ -6,7 +6,10 @@ Not here: how it is observed (macros) or what follows from it (`materializations
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from dbt_auto_cdc.plan import Step
 
 FORMAT_VERSION = 1
 
@@ -69,6 +72,65 @@ class Control:
 
 
 @dataclass(frozen=True)
+class Position:
+    """How far a read came, as the companion remembers it: in the type of what it goes by, with the value as text.
+
+    `by` is what it goes by, as written. `text` is the whole record: JSON on the first line, and the value behind it,
+    so that SQL can write it whatever is in the value. `is_sample` marks a target that was built from a part of the
+    source, `more` is for a kind of read's own, and `written` is the record as it was found.
+    """
+
+    kind: str
+    name: str
+    type: str = ""
+    by: str = ""
+    value: str = ""
+    is_sample: bool = False
+    more: Mapping[str, object] = field(default_factory=dict)
+    written: str = field(default="", compare=False)
+
+    @property
+    def head(self) -> str:
+        """The record but for the value, which follows it."""
+        head = {key: value for key, value in asdict(self).items() if key not in {"value", "written"}}
+        return json.dumps(head) + "\n"
+
+    @property
+    def text(self) -> str:
+        """The record."""
+        return self.head + self.value
+
+    @classmethod
+    def of(cls, text: str) -> Position:
+        """Return a record that was read; raises ValueError if it is none."""
+        head, _, value = text.partition("\n")
+        try:
+            return cls(**json.loads(head), value=value, written=text)
+        except TypeError as error:
+            raise ValueError(f"damaged: {error}") from error
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a run makes of a read in the model's SQL, which stands there under `header`.
+
+    `look` is a relation of the same columns that is there before the run, and `sql` the one that is read. `first` are
+    the steps before anything is read, `record` those that remember how far the run came; `working` are the working
+    tables that they use. `told` says it to a person.
+    """
+
+    name: str
+    header: str
+    look: str
+    sql: str
+    first: tuple[Step, ...] = ()
+    record: tuple[Step, ...] = ()
+    working: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    told: str = ""
+
+
+@dataclass(frozen=True)
 class Relations:
     """The relations of one model as SQL text, and the bare names that renaming needs.
 
@@ -98,6 +160,8 @@ class State:
     changes to the target; `contract_sql` holds the columns and constraints of an enforced contract, else nothing;
     `partial` is the flag of dbt's under which the model reads a part of its source only; `waits` tells that a version
     query found no snapshot that is to be applied; `system_type` is the type of the system sequence, where there is one.
+    `positions` are those that the companion has, `reads` what this run makes of the reads in the model's SQL, and
+    `last_run` is the number of the last run that appended rows.
     """
 
     model_sql: str
@@ -115,3 +179,6 @@ class State:
     partial: str = ""
     waits: bool = False
     system_type: str = ""
+    positions: tuple[Position, ...] = ()
+    reads: tuple[Reading, ...] = ()
+    last_run: int = 0

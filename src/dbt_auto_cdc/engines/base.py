@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 
 from dbt_auto_cdc.sql import Query, all_of, text
 from dbt_auto_cdc.state import Index
@@ -133,6 +134,14 @@ class Engine:
         if isinstance(distance, timedelta):
             return f"{sequence} - interval {text(f'{int(distance.total_seconds())} seconds')}"
         return f"{sequence} - {distance}"
+
+    def short_of(self, value: str, type_name: str, distance: float | timedelta) -> str:
+        """Return what lies `distance` below a value that is given as text; of numbers also below what a type holds."""
+        stored = f"cast({text(value)} as {type_name})"
+        if isinstance(distance, timedelta):
+            return self.minus(stored, distance)
+        below = Decimal(value) - Decimal(str(distance))
+        return f"({below:f})" if below.is_finite() else stored
 
     # types
 

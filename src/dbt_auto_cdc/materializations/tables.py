@@ -97,14 +97,20 @@ def builds_because(table: Table) -> str | None:
 
 
 def _refuse_lost_flows(table: Table) -> None:
-    """Refuse to start over by accident where flows are read once: what they brought is nowhere else."""
+    """Refuse to start over by accident where flows are read once, or step by step: it would be less than there was."""
     control = table.state.control
     lost = control.once if control is not None else ()
-    if lost:
+    read = tuple(position.name for position in table.state.positions)
+    if lost or read:
         flows = f"flow {lost[0]} was" if len(lost) == 1 else f"flows {listed(lost)} were"
+        done = (
+            f"{flows} read once"
+            if lost
+            else f"{listed(read)} {'was' if len(read) == 1 else 'were'} read in part"
+        )
         problem = (
-            f"{table.relations.target} is gone, or was rebuilt by something else, and {flows} read once; to build the"
-            f" target again and read every flow again, run with --full-refresh"
+            f"{table.relations.target} is gone, or was rebuilt by something else, and {done}; to build the"
+            f" target again and read everything again, run with --full-refresh"
         )
         raise AutoCdcError(table.model, [problem])
 
@@ -267,7 +273,11 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
     """Return the plan, with the working tables freed in the end."""
     if job.builds:
         steps = (*struct_type(job), *steps)
-    free = job.engine.drop_working([job.working(suffix) for suffix in working])
+    reads = job.state.reads
+    first = (step for reading in reads for step in reading.first)
+    steps = (*first, *steps, *(step for reading in reads for step in reading.record))
+    tables = [job.working(suffix) for suffix in working]
+    free = job.engine.drop_working([*tables, *(table for reading in reads for table in reading.working)])
     return Plan(
         model=job.model,
         action=action,
@@ -275,9 +285,14 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
         closing=(Step("free the working tables", free),) if free else (),
         creates=job.builds,
         shape=shape(job),
-        warnings=job.layout.warnings + _of_a_sample(job),
+        warnings=job.layout.warnings + _of_a_sample(job) + _of_reads(job),
         flows=job.spec.told if isinstance(job.spec, FlowEvents) else (),
+        reads=tuple(reading.told for reading in reads),
     )
+
+
+def _of_reads(job: Job) -> tuple[str, ...]:
+    return tuple(warning for reading in job.state.reads for warning in reading.warnings)
 
 
 def _of_a_sample(job: Job) -> tuple[str, ...]:

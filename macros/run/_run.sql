@@ -13,7 +13,8 @@
   {% for turn in turns %}
     {% do auto_cdc._turn(opened, target, turn) %}
   {% endfor %}
-  {% do store_result('main', auto_cdc._python().response(turns.outcome.message, turns.outcome.figures)) %}
+  {% set outcome = turns.outcome %}
+  {% do store_result('main', auto_cdc._python().response(outcome.message, outcome.figures, outcome.expectations)) %}
 
   {% do apply_grants(target, config.get('grants'), should_revoke=should_revoke(load_cached_relation(this), turns.creates)) %}
   {% do persist_docs(target, model) %}

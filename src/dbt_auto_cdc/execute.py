@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.plan import Plan, Step
+from dbt_auto_cdc.spec import Expectation
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,10 @@ FIGURES = {
     "num_duplicate_rows": "duplicate",
     "num_tied_rows": "tied",
     "num_skipped_versions": "skipped",
+    "num_dropped_rows": "dropped",
 }
 # Only where a run can have it at all.
-_OWN_TO_SOME = ("num_skipped_versions",)
+_OWN_TO_SOME = ("num_skipped_versions", "num_dropped_rows")
 _ALWAYS_SHOWN = ("num_upserted_rows", "num_deleted_rows", "num_read_rows")
 
 
@@ -49,6 +51,7 @@ class Outcome:
     measures: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    expected: tuple[Expectation, ...] = ()
 
     def add(self, other: Outcome) -> None:
         """Add what a further run of the same model did."""
@@ -57,6 +60,18 @@ class Outcome:
         for name, seconds in other.seconds.items():
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         self.warnings += other.warnings
+        self.expected = other.expected or self.expected
+
+    @property
+    def expectations(self) -> dict[str, dict[str, int]]:
+        """How many rows passed and failed each expectation, by its name."""
+        return {
+            one.name: {
+                "passed": self.measures.get(one.passed, 0),
+                "failed": self.measures.get(one.failed, 0),
+            }
+            for one in self.expected
+        }
 
     @property
     def figures(self) -> dict[str, int]:
@@ -79,7 +94,7 @@ def execute(plan: Plan, send: Send, tell: Tell | None = None) -> Outcome:
 
     `tell` shows a line to a person: where a run that takes long stands.
     """
-    outcome = Outcome(warnings=list(plan.warnings))
+    outcome = Outcome(warnings=list(plan.warnings), expected=plan.expected)
     begun = time.perf_counter()
     for number, step in enumerate(plan.steps, start=1):
         if step.only_if and not any(outcome.measures.get(name) for name in step.only_if):

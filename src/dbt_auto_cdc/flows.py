@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from dbt_auto_cdc.blocks import Block
 from dbt_auto_cdc.errors import listed
 from dbt_auto_cdc.spec import (
+    EXPECTATIONS,
     OPTIONS,
     SCD1,
     AutoCdc,
@@ -20,6 +21,7 @@ from dbt_auto_cdc.spec import (
     build,
     partial_options,
     read_options,
+    unknown_expectations,
     unknown_options,
     unquoted,
 )
@@ -71,8 +73,30 @@ def parse_flows(
     problems += by_flow(wrong)
     problems += _repeated(blocks)
     if not problems:
-        problems = _together(flows)
+        problems = [*_together(flows), *_of_expectations(flows, written)]
     return tuple(flows), problems
+
+
+def _of_expectations(flows: Sequence[Flow], written: Mapping[str, object]) -> list[str]:
+    """Return what is wrong with the expectations of flows together."""
+    dumps = [flow.name for flow in flows if flow.is_snapshot]
+    problems = [
+        f"{option} would drop rows of flow {listed(dumps)} as well, which has whole dumps, and a row that is dropped"
+        f" from a dump would read as a delete; write it in the flows of changes"
+        for option in ("expect_all_or_drop",)
+        if dumps and option in written
+    ]
+    options: dict[str, set[str]] = {}
+    for flow in flows:
+        for one in flow.spec.expectations:
+            options.setdefault(one.name.lower(), set()).add(one.option)
+    problems += [
+        f"expectation {name} is set in {listed(sorted(found))} by different flows; give each its own name"
+        for name, found in options.items()
+        if len(found) > 1
+    ]
+    of_changes = next((flow.spec for flow in flows if not flow.is_snapshot), None)
+    return [*problems, *unknown_expectations(of_changes, [flow.spec for flow in flows])]
 
 
 def _flow(
@@ -94,11 +118,39 @@ def _flow(
         for name, value in written.items()
         if name in laid_over and (shares_columns or name not in _LISTS)
     }
+    own, repeated = _with_expectations(own, inherited)
+    problems += repeated
     spec, wrong = build(materialized, {**inherited, **own}, [*unknown, *problems])
     problems += wrong
     if problems:
         return None, problems
     return Flow(block.name, spec, bool(once), shares_columns, block.sql), []
+
+
+def _with_expectations(
+    own: Mapping[str, object], inherited: Mapping[str, object]
+) -> tuple[dict[str, object], list[str]]:
+    """Return a flow's own options, the model's expectations beside its own, and which of both have one name."""
+    merged, problems = dict(own), list[str]()
+    of_model = {name.lower() for option in EXPECTATIONS for name in _mapping(inherited.get(option))}
+    for option in EXPECTATIONS:
+        expected = _mapping(own.get(option))
+        repeated = [name for name in expected if str(name).lower() in of_model]
+        problems += [
+            f"expectation {name} is the model's too, and holds for every flow; give it another name"
+            for name in repeated
+        ]
+        kept = {name: condition for name, condition in expected.items() if name not in repeated}
+        if expected and option in inherited:
+            merged[option] = {**_mapping(inherited[option]), **kept}
+        elif repeated:
+            merged.pop(option)
+    return merged, problems
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    """Return a dictionary of expectations; what is none is refused where it is parsed."""
+    return value if isinstance(value, Mapping) else {}
 
 
 # What a snapshot flow takes over from the model, beside the options that it may have of its own.

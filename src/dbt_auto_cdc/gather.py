@@ -14,8 +14,8 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.flows import Flow, by_flow, told
 from dbt_auto_cdc.resolve import Columns, Layout, deciding, is_constant, lay_out, no_list
-from dbt_auto_cdc.scd.changes import kind_expression, sequence_expression
-from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, FlowEvents, unknown_name
+from dbt_auto_cdc.scd.changes import condition_expression, kind_expression, sequence_expression
+from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, Expectation, FlowEvents, unknown_name
 from dbt_auto_cdc.sql import comma, indented
 from dbt_auto_cdc.state import Column, State
 
@@ -283,11 +283,13 @@ class _Gatherer:
             left_out=tuple(flow.name for flow in flows if flow not in reads),
             told=tuple(told(flow, reads, self.together.done) for flow in flows),
             snapshot=_dump_options(dump) if dump else None,
-            snapshot_sql=self._select(dump, self._order(dump)) if dump else "",
+            snapshot_sql=self._select(dump, self._order(dump) | self._judged(dump)) if dump else "",
             written_list=self._list_option,
             always=self._always(),
             selected=self._not_by_all(),
             beside=self._not_written(),
+            judged=self._expected(dumps=False),
+            judged_dumps=self._expected(dumps=True),
         )
 
     def with_feed(self) -> State:
@@ -307,7 +309,7 @@ class _Gatherer:
             *(Column(name, type_name) for name, type_name in self._beside().items()),
         )
         selects = [
-            self._select(one, self._order(one) | self._kind(one) | self._marks(one))
+            self._select(one, self._order(one) | self._kind(one) | self._marks(one) | self._judged(one))
             for one in self.seen
             if not one.flow.is_snapshot
         ]
@@ -337,7 +339,32 @@ class _Gatherer:
         marks = dict.fromkeys(self._not_by_all().values(), "boolean")
         for column in self._lists().values():
             marks[names.LISTED] = column.type
-        return marks
+        return marks | dict.fromkeys((one.column for one in self._every_expectation().values()), "boolean")
+
+    def _every_expectation(self) -> dict[str, Expectation]:
+        """Return what the flows that are read expect, by folded name: each with a number, and a column of the feed."""
+        found = {one.name.lower(): one for seen in self.seen for one in seen.flow.spec.expectations}
+        return {
+            name: replace(one, number=number, column=f"{names.EXPECTED}{number}")
+            for number, (name, one) in enumerate(found.items())
+        }
+
+    def _expected(self, *, dumps: bool) -> tuple[Expectation, ...]:
+        """Return what is expected of the changes, or of the dumps."""
+        specs = [seen.flow.spec for seen in self.seen if seen.flow.is_snapshot == dumps]
+        wanted = {one.name.lower() for spec in specs for one in spec.expectations}
+        return tuple(one for name, one in self._every_expectation().items() if name in wanted)
+
+    def _judged(self, one: Seen) -> dict[str, str]:
+        """Return whether a flow's rows satisfy each expectation; null for what only other flows expect."""
+        own = {expected.name.lower(): expected for expected in one.flow.spec.expectations}
+        judged = {}
+        for name, expected in self._every_expectation().items():
+            judged[expected.column] = self.engine.null("boolean")
+            if name in own:
+                condition = condition_expression(own[name].condition, one.feed, self.engine)
+                judged[expected.column] = f"coalesce({condition}, false)"
+        return judged
 
     def _marks(self, one: Seen) -> dict[str, str]:
         """Return those columns' values: what a flow selects, and which column of it lists what an event writes."""

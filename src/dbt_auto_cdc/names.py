@@ -88,6 +88,11 @@ MOMENT = PREFIX + "moment"
 SECTION = PREFIX + "section"
 UNTIL = PREFIX + "until"
 
+# What the expectations said of a row: of each by its number, and whether one of them drops it.
+EXPECTED = PREFIX + "expected_"
+PASSES = PREFIX + "passes_"
+DROPPED = PREFIX + "dropped"
+
 # Where a model's flows are noted while dbt renders it, and the option that carries them to the parse hook.
 FLOWS = "auto_cdc_flows"
 # The same for the reads in its SQL.
@@ -97,6 +102,7 @@ ONLY = "snapshot"
 
 COMPANION = "__auto_cdc"
 STAGE = COMPANION + "_stage"
+CHECKED = COMPANION + "_checked"
 EVENTS = COMPANION + "_events"
 GONE = COMPANION + "_gone"
 WINNERS = COMPANION + "_winners"

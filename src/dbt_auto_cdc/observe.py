@@ -227,12 +227,12 @@ class _Options:
         """Return the types of the sequences, as far as they have one, and what is wrong with the options."""
         expressions = self._expressions()
         types, problems = self._types(expressions)
-        for option in CONDITIONS:
+        for option, written in self._conditions().items():
             if option in types and not self.engine.is_condition(types[option]):
                 value = "1" if self.engine.distance_of(types[option]) == "number" else "'D'"
                 problems.append(
                     f"{option} has type {types[option]} and is no condition; compare it with a value, as in"
-                    f" {getattr(self.spec, option)} = {value}"
+                    f" {written} = {value}"
                 )
         orders = {
             option: types.get(self._shown(option)) or self._named_struct(getattr(self.spec, option) or ())
@@ -262,11 +262,16 @@ class _Options:
             told = len(written) > 1 and self._is_told_by_its_parts
             if written and len(written) in {1, len(parts)} and not told:
                 expressions[self._shown(option)] = sequence_expression(written, parts, self.engine)
-        for option in CONDITIONS:
-            condition = getattr(spec, option, None)
-            if condition is not None and not quoted_text(condition, self.feed):
+        for option, condition in self._conditions().items():
+            if not quoted_text(condition, self.feed):
                 expressions[option] = condition_expression(condition, self.feed, self.engine)
         return expressions
+
+    def _conditions(self) -> dict[str, str]:
+        """Return the conditions as written, by their options, and expectations by option and name."""
+        found = {option: getattr(self.spec, option, None) for option in CONDITIONS}
+        found |= {f"{one.option} {one.name}": one.condition for one in self.spec.expectations}
+        return {option: condition for option, condition in found.items() if condition is not None}
 
     @property
     def _is_told_by_its_parts(self) -> bool:
@@ -294,13 +299,14 @@ class _Options:
     def _probed(self, expressions: dict[str, str]) -> dict[str, str]:
         # The feed's own columns come first, so that an aggregate is refused.
         columns = ["src.*"]
-        columns += [f"{expression} as {names.PREFIX}{option}" for option, expression in expressions.items()]
+        asked = enumerate(expressions.values())
+        columns += [f"{expression} as {names.PREFIX}{number}" for number, expression in asked]
         source = f"from (\n{indented(self.model_sql)}\n) as src"
         described = describe(self.engine, self.ask, f"select\n    {comma(columns)}\n{source}")
         return dict(zip(expressions, (column.type for column in described[-len(expressions) :]), strict=True))
 
     def _refused(self, option: str, error: Exception) -> str:
-        written = getattr(self.spec, option)
+        written = self._conditions().get(option) or getattr(self.spec, option)
         written = written if isinstance(written, str) else written[0]
         columns = [column.name for column in self.feed]
         if is_name(written):

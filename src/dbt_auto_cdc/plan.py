@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dbt_auto_cdc.spec import Expectation
 
 from dbt_auto_cdc.sql import Query
 
@@ -87,7 +91,7 @@ class Plan:
 
     `creates` says whether the target is made by this run, so that indexes and such are made once; `shape` is an
     empty SELECT with the target's columns; `flows` says what the run does with each flow of a model that has several,
-    `reads` where it goes on with what the model reads step by step.
+    `reads` where it goes on with what the model reads step by step; `expected` is what the steps check of every row.
     """
 
     model: str
@@ -99,6 +103,7 @@ class Plan:
     warnings: tuple[str, ...] = ()
     flows: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    expected: tuple[Expectation, ...] = ()
 
     @property
     def script(self) -> str:

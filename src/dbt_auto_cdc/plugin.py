@@ -44,18 +44,21 @@ DBT_OPTIONS = ("on_schema_change", "full_refresh", "unique_key")
 class AutoCdcResponse(AdapterResponse):
     """A result whose figures stand beside dbt's own fields in run_results.json."""
 
-    figures: dict[str, int] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
 
     def __post_serialize__(self, data: dict[str, Any], context: object = None) -> dict[str, Any]:
         """Lay the figures flat: this is dbt's hook behind `to_dict`, which itself is generated per class."""
         return {**{key: value for key, value in data.items() if key != "figures"}, **self.figures}
 
 
-def response(message: str, figures: Mapping[str, int]) -> AutoCdcResponse:
+def response(
+    message: str, figures: Mapping[str, int], expectations: Mapping[str, Mapping[str, int]] | None = None
+) -> AutoCdcResponse:
     """Return what a materialization stores as `main`: `message` is shown in dbt's result line."""
-    return AutoCdcResponse(
-        _message=message, code="AUTO_CDC", figures={name: int(value) for name, value in figures.items()}
-    )
+    told: dict[str, Any] = {name: int(value) for name, value in figures.items()}
+    if expectations:
+        told["expectations"] = {name: dict(counts) for name, counts in expectations.items()}
+    return AutoCdcResponse(_message=message, code="AUTO_CDC", figures=told)
 
 
 def handshake(macro_version: str) -> None:

@@ -592,6 +592,13 @@ class _Resolver:
                     f'{option} has "{text}" in double quotes, which names a column and there is none; for text'
                     f" write '{text}'"
                 )
+        self.problems += [
+            f'{one.option} {one.name} has "{text}" in double quotes, which names a column and there is none; for text'
+            f" write '{text}'"
+            for one in self.spec.expectations
+            if not one.column
+            for text in quoted_text(one.condition, self.state.feed)
+        ]
 
     # what the last run recorded
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from dbt_auto_cdc import names
-from dbt_auto_cdc.errors import did_you_mean, nearest
+from dbt_auto_cdc.errors import did_you_mean, listed, nearest
 
 SCD1 = "1"
 SCD2 = "2"
@@ -158,6 +158,66 @@ def _ratio(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
         raise Problem(f"is {value!r}; write a number from 0 to 1, such as 0.2")
     return float(value)
+
+
+def _expectations(value: object) -> dict[str, str]:
+    """Return the conditions of one of the three dictionaries by the names of the expectations."""
+    example = "{'valid_id': 'id is not null'}"
+    if not isinstance(value, Mapping):
+        raise Problem(f"is {value!r}; write a name and a condition for each expectation: {example}")
+    if not value:
+        raise Problem(f"is empty; leave it out, or write a name and a condition: {example}")
+    for name, condition in value.items():
+        if not isinstance(name, str) or not name.strip():
+            raise Problem(f"has the name {name!r}; write a name as text: {example}")
+        if not isinstance(condition, str) or not condition.strip():
+            raise Problem(f"has {condition!r} for {name}; write a SQL condition as text: {example}")
+    return dict(value)
+
+
+_expectation_names = _names("write true for all of them, or leave it out")
+
+
+def _on_deletes(value: object) -> bool | tuple[str, ...]:
+    if isinstance(value, (bool, list, tuple)):
+        return value if isinstance(value, bool) else _expectation_names(value)
+    raise Problem(f"is {value!r}; write true, or a list of names of expectations")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What is expected of every row: its name, the option and the condition as written, and its number in the run.
+
+    `on_deletes` says that deletes and truncates have to satisfy it too. Where a model has flows, `column` of their
+    common feed tells whether a row satisfies it, null where the row's flow has no such expectation.
+    """
+
+    name: str
+    option: str
+    condition: str
+    number: int
+    on_deletes: bool = False
+    column: str = ""
+
+    @property
+    def drops(self) -> bool:
+        """Whether a row that fails it is dropped."""
+        return self.option == "expect_all_or_drop"
+
+    @property
+    def fails(self) -> bool:
+        """Whether a row that fails it stops the run."""
+        return self.option == "expect_all_or_fail"
+
+    @property
+    def passed(self) -> str:
+        """The measure of the rows that satisfy it."""
+        return f"expectation_{self.number}_passed"
+
+    @property
+    def failed(self) -> str:
+        """The measure of the rows that do not."""
+        return f"expectation_{self.number}_failed"
 
 
 def option(parse: Callable[[object], Any], values: str, doc: str, default: Any = MISSING) -> Any:
@@ -356,6 +416,57 @@ class _Once:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Expected:
+    expect_all: Mapping[str, str] | None = option(
+        _expectations,
+        "names with SQL conditions",
+        "Count the rows that fail a condition.",
+        default=None,
+    )
+    expect_all_or_fail: Mapping[str, str] | None = option(
+        _expectations,
+        "names with SQL conditions",
+        "Stop the run, and write nothing, where a row fails a condition.",
+        default=None,
+    )
+
+    @property
+    def expectations(self) -> tuple[Expectation, ...]:
+        """What is expected of every row, whatever follows where it fails."""
+        on_deletes = getattr(self, "expectations_on_deletes", False)
+        listed_names = () if isinstance(on_deletes, bool) else {name.lower() for name in on_deletes}
+        found = [
+            (name, option_name, condition)
+            for option_name in EXPECTATIONS
+            for name, condition in (getattr(self, option_name, None) or {}).items()
+        ]
+        return tuple(
+            Expectation(*one, number, on_deletes is True or one[0].lower() in listed_names)
+            for number, one in enumerate(found)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Dropping(_Expected):
+    expect_all_or_drop: Mapping[str, str] | None = option(
+        _expectations,
+        "names with SQL conditions",
+        "Drop the rows that fail a condition, as if the source had never sent them.",
+        default=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OnDeletes(_Dropping):
+    expectations_on_deletes: bool | tuple[str, ...] = option(
+        _on_deletes,
+        "`true`, or list of names",
+        "Expect the same, or what is named, of deletes and truncates too.",
+        default=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Table:
     # Of a required option: another that does in its place.
     INSTEAD: ClassVar[Mapping[str, str]] = {}
@@ -372,7 +483,7 @@ class _Table:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoCdc(_Table, _Memory, _Partial, _Columns, _Events, _Keyed):
+class AutoCdc(_Table, _OnDeletes, _Memory, _Partial, _Columns, _Events, _Keyed):
     """One `auto_cdc` model as the user wrote it, parsed; names are not yet matched with columns.
 
     `KIND` is the materialization, `KEYS` and `ORDER` the options that name the keys and order the events.
@@ -415,7 +526,7 @@ class AutoCdc(_Table, _Memory, _Partial, _Columns, _Events, _Keyed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoCdcSnapshot(_Table, _Once, _Guards, _Columns, _VersionQuery, _Versions, _Keyed):
+class AutoCdcSnapshot(_Table, _Expected, _Once, _Guards, _Columns, _VersionQuery, _Versions, _Keyed):
     """One `auto_cdc_snapshot` model as the user wrote it, parsed; names are not yet matched with columns."""
 
     REQUIRED: ClassVar[Mapping[str, str]] = {
@@ -429,12 +540,12 @@ class AutoCdcSnapshot(_Table, _Once, _Guards, _Columns, _VersionQuery, _Versions
 
 
 @dataclass(frozen=True, kw_only=True)
-class CdcFlow(_Once, _Selected, _Events, _Keyed):
+class CdcFlow(_Dropping, _Once, _Selected, _Events, _Keyed):
     """The options that a flow of changes may have of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SnapshotFlow(_Once, _Guards, _Selected, _Versions, _Keyed):
+class SnapshotFlow(_Expected, _Once, _Guards, _Selected, _Versions, _Keyed):
     """The options that a flow of whole dumps may have of its own."""
 
 
@@ -447,7 +558,7 @@ class FlowEvents(AutoCdc):
     `snapshot` has the options of a flow of whole dumps, `snapshot_sql` its rows. Under partial updates `written_list`
     is columns_to_update as written, `always` are the columns that flows' sequences and conditions name, `selected`
     tells of columns that not all flows select which column of the feed says whether a row's flow does, and `beside`
-    are the columns of flows that are not output.
+    are the columns of flows that are not output. `judged` is what flows expect of changes, `judged_dumps` of dumps.
     """
 
     orders: tuple[str, ...]
@@ -461,6 +572,13 @@ class FlowEvents(AutoCdc):
     always: tuple[str, ...] = ()
     selected: Mapping[str, str] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
+    judged: tuple[Expectation, ...] = ()
+    judged_dumps: tuple[Expectation, ...] = ()
+
+    @property
+    def expectations(self) -> tuple[Expectation, ...]:
+        """What the flows of changes expect of their rows."""
+        return self.judged
 
     @property
     def written_order(self) -> tuple[str, ...]:
@@ -491,6 +609,12 @@ class SnapshotEvents(AutoCdc):
     ORDER: ClassVar[str] = "snapshot_version"
 
     once: bool = False
+    judged: tuple[Expectation, ...] = ()
+
+    @property
+    def expectations(self) -> tuple[Expectation, ...]:
+        """What is expected of every row; of dumps beside changes the flows have said it."""
+        return self.judged or super().expectations
 
     @property
     def read_now(self) -> tuple[str, ...]:
@@ -504,7 +628,7 @@ class SnapshotEvents(AutoCdc):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplaceUsing(_Table):
+class ReplaceUsing(_Table, _Dropping):
     """One `replace_using` model as the user wrote it, parsed; names are not yet matched with columns."""
 
     REQUIRED: ClassVar[Mapping[str, str]] = {
@@ -533,7 +657,7 @@ class ReplaceUsing(_Table):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplaceWhere(_Table):
+class ReplaceWhere(_Table, _Dropping):
     """One `replace_where` model as the user wrote it, parsed."""
 
     REQUIRED: ClassVar[Mapping[str, str]] = {
@@ -588,6 +712,9 @@ APPENDING = ("replace_using",)
 # Options that order events.
 SEQUENCES = ("sequence_by", "system_sequence_by")
 
+# Options that hold a dictionary of expectations.
+EXPECTATIONS = ("expect_all", "expect_all_or_drop", "expect_all_or_fail")
+
 # Options that hold a SQL condition.
 CONDITIONS = ("apply_as_deletes", "apply_as_truncates", "replace_where")
 
@@ -605,6 +732,10 @@ _OTHER_WORDS = {
     "check_cols": ("track_history_column_list",),
     "invalidate_hard_deletes": ("apply_as_deletes",),
     "hard_deletes": ("apply_as_deletes",),
+    "expect": ("expect_all",),
+    "expect_or_drop": ("expect_all_or_drop",),
+    "expect_or_fail": ("expect_all_or_fail",),
+    "expectations": ("expect_all",),
 }
 # What Lakeflow has beside, and other tools' options without a counterpart.
 _NOT_HERE = {
@@ -612,6 +743,9 @@ _NOT_HERE = {
     "version_query": "is an option of auto_cdc_snapshot; for changes write sequence_by, for a flow of whole dumps"
     " snapshot_version",
     "once": "is an option of a flow; write {% call auto_cdc.flow('name', once=true) %} select ... {% endcall %}",
+    "expect_all_or_drop": "is not for whole snapshots, where a row that is dropped would read as a delete; write"
+    " expect_all_or_fail or expect_all, or filter such rows out in the model if they are to be deleted",
+    "expectations_on_deletes": "is for changes with apply_as_deletes, and here all rows are checked; leave it out",
     **dict.fromkeys(
         ("merge_update_columns", "merge_exclude_columns"),
         "has no counterpart: a merge keeps the first value of a column that it leaves out of updates, and here every"
@@ -653,6 +787,8 @@ def parse(
         config, meta or {}, known=known, elsewhere=elsewhere, materialized=materialized
     )
     spec, problems = build(materialized, written, unknown)
+    if spec is not None:
+        problems = unknown_expectations(spec, [spec])
     problems = [*unknown, *problems]
     return (None, problems) if problems else (spec, [])
 
@@ -763,6 +899,7 @@ def _conflicts(written: Mapping[str, object], values: Mapping[str, Any]) -> list
             f"{' and '.join(partial)} are set together, and each says in its own way which columns an event leaves"
             f" out; write one of them"
         )
+    problems += _repeated_expectations(values)
     keys = {unquoted(name.strip()).lower() for name in values.get("keys", ())}
     for name in _PARTIAL[1:]:
         found = values.get(name) or ()
@@ -785,6 +922,36 @@ def _conflicts(written: Mapping[str, object], values: Mapping[str, Any]) -> list
             "apply_as_truncates works with SCD type 1 only; leave it out, or turn truncates into one delete per key"
         )
     return problems + _bitemporal_conflicts(scd_type, written)
+
+
+def _repeated_expectations(values: Mapping[str, Any]) -> list[str]:
+    having: dict[str, list[str]] = {}
+    for option_name in EXPECTATIONS:
+        for name in values.get(option_name) or ():
+            having.setdefault(name.lower(), []).append(option_name)
+    return [
+        f"expectation {name} is set {len(options)} times (in {listed(options)}); give each its own name"
+        for name, options in having.items()
+        if len(options) > 1
+    ]
+
+
+def unknown_expectations(of_table: Any, specs: Sequence[_Expected]) -> list[str]:
+    """Return a problem for each name in expectations_on_deletes that no expectation of the model or its flows has."""
+    on_deletes = getattr(of_table, "expectations_on_deletes", False)
+    if on_deletes is False:
+        return []
+    known = list(dict.fromkeys(one.name for spec in specs for one in spec.expectations))
+    if not known:
+        return [
+            "expectations_on_deletes is set, and nothing is expected; leave it out, or set expect_all_or_drop"
+        ]
+    folded = {name.lower() for name in known}
+    return [
+        f"expectations_on_deletes names {name}, and no expectation is called so; {did_you_mean(name, known)}"
+        for name in (() if on_deletes is True else on_deletes)
+        if name.lower() not in folded
+    ]
 
 
 def _bitemporal_conflicts(scd_type: str, written: Mapping[str, object]) -> list[str]:

@@ -338,7 +338,7 @@ def test_wrong_values(name: str, value: object, said: str) -> None:
 def test_every_option_refuses_a_wrong_type() -> None:
     """No option takes whatever it is given."""
     for name in OPTIONS:
-        problems = problems_of({**GOOD, "stored_as_scd_type": 2, name: {"of": "no type"}})
+        problems = problems_of({**GOOD, "stored_as_scd_type": 2, name: {7: "of no type"}})
         assert any(problem.startswith(f"{name} ") and "; write " in problem for problem in problems), name
 
 
@@ -430,3 +430,57 @@ def test_an_engines_words_are_one_line() -> None:
         'Runtime Error\n  Binder Error: no column "x"!\n  Candidate: "y"\n\n  LINE 3: (x)\n   ^'
     )
     assert 'DuckDB says: Binder Error: no column "x"! Candidate: "y"' == said_by("DuckDB", error)
+
+
+# -- Expectations ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"expect_all": "id > 0"},
+            "expect_all is 'id > 0'; write a name and a condition for each expectation: {'valid_id",
+        ),
+        ({"expect_all": {}}, "expect_all is empty; leave it out, or write a name and a condition"),
+        ({"expect_all_or_drop": {1: "id > 0"}}, "expect_all_or_drop has the name 1; write a name as text"),
+        (
+            {"expect_all_or_fail": {"x": True}},
+            "expect_all_or_fail has True for x; write a SQL condition as text",
+        ),
+        (
+            {"expect_all": {"valid": "a"}, "expect_all_or_drop": {"VALID": "b"}},
+            "expectation valid is set 2 times (in expect_all, expect_all_or_drop); give each its own name",
+        ),
+        ({"expect_all": {"a": "x", "A": "y"}}, "expectation a is set 2 times"),
+        (
+            {"expect_or_drop": {"a": "x"}},
+            "expect_or_drop is not an option of auto_cdc; write expect_all_or_drop",
+        ),
+        ({"expect_al": {"a": "x"}}, "unknown option expect_al; did you mean expect_all?"),
+        ({"expectations_on_deletes": True}, "expectations_on_deletes is set, and nothing is expected"),
+        (
+            {"expect_all": {"valid_id": "x"}, "expectations_on_deletes": ["valid_di"]},
+            "expectations_on_deletes names valid_di, and no expectation is called so; did you mean valid_id?",
+        ),
+        (
+            {"expect_all": {"a": "x"}, "expectations_on_deletes": "a"},
+            "expectations_on_deletes is 'a'; write true, or",
+        ),
+    ],
+)
+def test_expectations_that_are_no_such(options: dict[str, object], said: str) -> None:
+    """Each is a name with a condition, the names differ in all three options, and a list names what is there."""
+    assert said in problem_of(**options)
+
+
+def test_snapshots_drop_nothing() -> None:
+    """A row that is dropped from a snapshot would read as a delete."""
+    spec, problems = parse(
+        {"keys": ["id"], "snapshot_version": "v", "expect_all_or_drop": {"a": "x"}},
+        materialized="auto_cdc_snapshot",
+    )
+    assert spec is None
+    assert [
+        "expect_all_or_drop is not for whole snapshots, where a row that is dropped would read as a delete"
+    ] == [problem.split(";")[0] for problem in problems]

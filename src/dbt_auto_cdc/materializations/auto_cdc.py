@@ -11,7 +11,7 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.materializations import evolution, tables
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.plan import Plan, Step
-from dbt_auto_cdc.scd import bitemporal, combined, scd1, scd1_partial, scd2, snapshot
+from dbt_auto_cdc.scd import bitemporal, combined, expectations, scd1, scd1_partial, scd2, snapshot
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import BITEMPORAL, SCD1, SCD2, FlowEvents
 from dbt_auto_cdc.sql import Query
@@ -44,7 +44,8 @@ def _beside_dumps(job: Job, spec: FlowEvents, before: State) -> tuple[tuple[Step
     job, dump, limits = combined.jobs(job, spec)
     working = [names.STAGE, names.EVENTS, names.WINNERS, names.GONE]
     working += [names.DUMP + suffix for suffix in (names.STAGE, names.VERSIONS, names.EVENTS)]
-    read = (*combined.read(dump, limits), *scd1.read(job))
+    working += [names.DUMP + names.CHECKED] if dump.spec.expectations else []
+    read = (*expectations.checked(dump), *combined.read(dump, limits), *scd1.read(job))
     if job.builds:
         remembers = [scd1.remembered(job), scd1.truncation(job), snapshot.last(dump), snapshot.applied(dump)]
         return (*read, *tables.build(job, before, combined.rows(job, dump), remembers)), working

@@ -13,9 +13,17 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.resolve import as_events, resolve
-from dbt_auto_cdc.scd import bitemporal, bitemporal_partial, changes, scd1_partial, scd2, scd2_partial
+from dbt_auto_cdc.scd import (
+    bitemporal,
+    bitemporal_partial,
+    changes,
+    expectations,
+    scd1_partial,
+    scd2,
+    scd2_partial,
+)
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.spec import BITEMPORAL, AutoCdc, FlowEvents, Spec
+from dbt_auto_cdc.spec import BITEMPORAL, AutoCdc, Expectation, FlowEvents, Spec
 from dbt_auto_cdc.sql import Query, comma, text
 from dbt_auto_cdc.state import Control, Relations, State
 
@@ -271,8 +279,10 @@ def shape(job: Job) -> str:
 
 def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[str]) -> Plan:
     """Return the plan, with the working tables freed in the end."""
+    steps = (*expectations.checked(job), *steps)
     if job.builds:
         steps = (*struct_type(job), *steps)
+    working = [*working, *([names.CHECKED] if job.spec.expectations else [])]
     reads = job.state.reads
     first = (step for reading in reads for step in reading.first)
     steps = (*first, *steps, *(step for reading in reads for step in reading.record))
@@ -287,12 +297,20 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
         shape=shape(job),
         warnings=job.layout.warnings + _of_a_sample(job) + _of_reads(job),
         flows=job.spec.told if isinstance(job.spec, FlowEvents) else (),
+        expected=_expected(job),
         reads=tuple(reading.told for reading in reads),
     )
 
 
 def _of_reads(job: Job) -> tuple[str, ...]:
     return tuple(warning for reading in job.state.reads for warning in reading.warnings)
+
+
+def _expected(job: Job) -> tuple[Expectation, ...]:
+    """Return what is expected of rows, of changes and of dumps, each once."""
+    of_dumps = job.spec.judged_dumps if isinstance(job.spec, FlowEvents) else ()
+    every = {one.number: one for one in (*job.spec.expectations, *of_dumps)}
+    return tuple(every[number] for number in sorted(every))
 
 
 def _of_a_sample(job: Job) -> tuple[str, ...]:

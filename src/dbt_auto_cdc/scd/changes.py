@@ -71,7 +71,16 @@ def staged(job: Job, query: Query) -> Step:
 
 
 def _orders(job: Job) -> dict[str, str]:
-    """Return the sequences' expressions over the feed by the columns that hold them."""
+    """Return the sequences' expressions by the columns that hold them; where rows were checked, they are there."""
+    spec = job.spec
+    if spec.expectations:
+        system = [names.SYSTEM_SEQUENCE] if spec.system_sequence_by else []
+        return {name: f"src.{name}" for name in (names.SEQUENCE, *system)}
+    return orders_over_feed(job)
+
+
+def orders_over_feed(job: Job) -> dict[str, str]:
+    """Return the sequences' expressions over the rows that the model selects."""
     spec, layout, engine = job.spec, job.layout, job.engine
     orders = {names.SEQUENCE: stored_sequence(job, layout.sequence)}
     if spec.system_sequence_by:
@@ -83,18 +92,33 @@ def _orders(job: Job) -> dict[str, str]:
 def evaluated(job: Job) -> Query:
     """Return the model's rows with the output columns, the sequences and the kind, each expression evaluated once.
 
-    A sequence that is a struct is null as soon as one part of it is.
+    A sequence that is a struct is null as soon as one part of it is. Where there are expectations, the model's SQL was
+    read when they were checked, and what they drop is left out here.
     """
     columns = [f"{value} as {name}" for name, value in zip(job.staged, _values(job), strict=True)]
     columns += [f"{value} as {name}" for name, value in _orders(job).items()]
-    columns.append(f"{kind_expression(job.spec, job.state.feed, job.engine)} as {names.KIND}")
-    source = f"from (\n{indented(job.state.model_sql)}\n) as src"
-    query = Query().then("evaluated", f"select\n    {comma(columns)}\n{source}")
+    columns.append(f"{_kind(job)} as {names.KIND}")
+    query = Query().then("evaluated", f"select\n    {comma(columns)}\n{_source(job)}")
     wholes = [_whole_sequence(job, name) for name in _orders(job)]
     if wholes == of("src", _orders(job)):
         return query
     columns = [*of("src", job.staged), *wholes, f"src.{names.KIND}"]
     return query.then("whole", f"select {', '.join(columns)} from evaluated as src")
+
+
+def _kind(job: Job) -> str:
+    if job.spec.expectations:
+        return f"src.{names.KIND}"
+    return kind_expression(job.spec, job.state.feed, job.engine)
+
+
+def _source(job: Job) -> str:
+    """Return the FROM clause of the model's rows that count."""
+    if not job.spec.expectations:
+        return f"from (\n{indented(job.state.model_sql)}\n) as src"
+    drops = any(one.drops for one in job.spec.expectations)
+    kept = f"\nwhere not src.{names.DROPPED}" if drops else ""
+    return f"from {job.working(names.CHECKED)} as src{kept}"
 
 
 def _whole_sequence(job: Job, name: str) -> str:

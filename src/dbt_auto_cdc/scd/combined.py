@@ -32,7 +32,7 @@ def jobs(job: Job, spec: FlowEvents) -> tuple[Job, Job, snapshot.Limits]:
         allow_empty=written.allow_empty_snapshot,
         max_delete_ratio=written.max_delete_ratio,
     )
-    events = SnapshotEvents(keys=spec.keys, sequence_by=(written.snapshot_version,))
+    events = SnapshotEvents(keys=spec.keys, sequence_by=(written.snapshot_version,), judged=spec.judged_dumps)
     dump = replace(
         job,
         spec=events,

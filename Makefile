@@ -30,7 +30,7 @@ format: $(READY) ## Format and repair what ruff can repair
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(READY) ## Measure against hand-written SQL, dbt merge, dbt snapshot, dlt and SQLMesh
+bench: $(VENV)/.bench ## Measure against hand-written SQL, dbt merge, dbt snapshot, dlt and SQLMesh
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/snapshots.py
 
@@ -63,6 +63,10 @@ $(EXTENSIONS)/.ready: pyproject.toml requirements-extensions.txt constraints.txt
 	grep -v '^duckdb==' constraints.txt >$(EXTENSIONS)/constraints.txt
 	$(EXTENSIONS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-extensions.txt -c $(EXTENSIONS)/constraints.txt
 	touch $(EXTENSIONS)/.ready
+
+$(VENV)/.bench: $(READY) requirements-bench.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt -c constraints.txt
+	touch $(VENV)/.bench
 
 $(VENV)/.docs: $(READY) requirements-docs.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt -c constraints.txt

@@ -108,6 +108,13 @@ def source(folder: Path, number: int) -> str:
     )
 
 
+def family_of(competitor: str) -> str:
+    """Those of one family start from the same database."""
+    if competitor.startswith("by hand"):
+        return "hand"
+    return "auto" if competitor.startswith(("auto", "bare")) else competitor
+
+
 def built(work: Path, job: str, competitor: str, rows: int) -> Path:
     """The database that a competitor's earlier runs have left; `source` holds what the run to come reads."""
     share, _ = JOBS[job]
@@ -116,13 +123,7 @@ def built(work: Path, job: str, competitor: str, rows: int) -> Path:
     folder = work / f"snapshots_{rows}_{share}_{batches}"
     if not (folder / "meta.json").exists():
         workload.write_batches(folder, rows=rows, keys=rows // share, batches=batches)
-    family = (
-        "hand"
-        if competitor.startswith("by hand")
-        else "auto"
-        if competitor.startswith(("auto", "bare"))
-        else competitor
-    )
+    family = family_of(competitor)
     # The name of the file is that of the database, which SQLMesh keeps; copies have it too.
     path = work / f"{'replace' if replaces else folder.name}_{family}".replace(" ", "_") / "warehouse.duckdb"
     if path.exists():
@@ -148,22 +149,27 @@ def built(work: Path, job: str, competitor: str, rows: int) -> Path:
         dbt_snapshot(path, competitor)
     elif family in OTHERS:
         other(path, competitor, work)
-    with databases.connect(path) as con:
-        if replaces:
-            con.execute(
-                f"create or replace table source as select id, {VALUES}, seq from read_parquet('{folder}/batch_1.parquet') where op <> 'D'"
-            )
-        else:
-            con.execute(f"create or replace table source as {source(folder, 2)}")
-        for number in range(3, batches + 1):
-            con.execute(f"insert into source {source(folder, number)}")
+    second = f"select id, {VALUES}, seq from read_parquet('{folder}/batch_1.parquet') where op <> 'D'"
+    fill(path, [second] if replaces else [source(folder, number) for number in range(2, batches + 1)])
+    settle(path)
+    return path
+
+
+def fill(database: Path, queries: list[str]) -> None:
+    """Put what the run to come reads into `source`."""
+    with databases.connect(database) as con:
+        con.execute(f"create or replace table source as {queries[0]}")
+        for query in queries[1:]:
+            con.execute(f"insert into source {query}")
         con.execute("checkpoint")
-    # What DuckDB leaves to the first checkpoint of the next process, such as packing row groups, is no part of a run.
-    with databases.connect(path) as con:
+
+
+def settle(database: Path) -> None:
+    """Do what DuckDB leaves to the first checkpoint of the next process, such as packing row groups: no part of a run."""
+    with databases.connect(database) as con:
         con.execute("create table settled as select 1 as one")
         con.execute("drop table settled")
         con.execute("checkpoint")
-    return path
 
 
 def product(con: duckdb.DuckDBPyConnection, job: str) -> Direct:

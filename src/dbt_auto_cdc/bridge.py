@@ -15,8 +15,8 @@ from dbt_auto_cdc.engines import engine_for, required
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, did_you_mean
 from dbt_auto_cdc.execute import Outcome, Send, Sent, Tell, execute
-from dbt_auto_cdc.flows import Flow, parse_flows
-from dbt_auto_cdc.materializations import auto_cdc, auto_cdc_snapshot
+from dbt_auto_cdc.flows import Flow, parse_appends, parse_flows
+from dbt_auto_cdc.materializations import append_flow, auto_cdc, auto_cdc_snapshot
 from dbt_auto_cdc.materializations import replace as replace_rows
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.materializations.version_query import (
@@ -42,13 +42,14 @@ _PLANS = {
     "auto_cdc_snapshot": auto_cdc_snapshot.plan,
     "replace_using": replace_rows.plan_using,
     "replace_where": replace_rows.plan_where,
+    "append_flow": append_flow.plan,
 }
 
 _ONE_QUERY = (
     "its rows come from one query, and it has flows; bring them together in one SELECT with union all"
 )
 _NO_FLOWS = {
-    "auto_cdc_snapshot": "it has flows, which work in auto_cdc; for whole dumps beside changes write"
+    "auto_cdc_snapshot": "it has flows, which work in auto_cdc and append_flow; for whole dumps beside changes write"
     " materialized='auto_cdc', and snapshot_version as an option of the flow with the dumps",
     "replace_using": _ONE_QUERY,
     "replace_where": _ONE_QUERY,
@@ -99,6 +100,10 @@ def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
     version = config.get("snapshot_version", meta.get("snapshot_version"))
     query = config.get("version_query", meta.get("version_query"))
     doubts = [*sources.doubts(materialized, version, raw_code), *sources.unread_version(query, raw_code)]
+    if materialized == "append_flow" and not noted_reads:
+        doubts += sources.read_again(
+            raw_code, are_once=bool(found) and all(b.options.get("once") for b in found)
+        )
     return [*problems, *wrong_reads], doubts
 
 
@@ -169,6 +174,8 @@ def _parsed(  # noqa: PLR0913 - what spec.parse takes, and the flows
     if not found:
         spec, problems = parse(options, meta, known=known, elsewhere=elsewhere, materialized=materialized)
         return spec, (), problems
+    if materialized == "append_flow":
+        return parse_appends(found, options, meta or {}, known=known, elsewhere=elsewhere)
     if materialized != "auto_cdc":
         return (
             None,
@@ -305,6 +312,8 @@ def has_bounds(*, config: Mapping[str, Any], adapter_type: str, target: str, ask
     scd_type = config.get("stored_as_scd_type") or (config.get("meta") or {}).get("stored_as_scd_type")
     engine = engine_for(adapter_type)
     bounds = names.bounds_of(str(scd_type).lower())
+    if config.get("materialized") == "append_flow":
+        bounds = {names.RUN}
     if not bounds or engine is None:
         return True
     columns = {column.name.lower() for column in describe(engine, ask, f"select * from {target}")}

@@ -53,7 +53,9 @@ def _names(node: Any) -> set[str]:
     return names if version is None else names | {f"{name}.v{version}" for name in names}
 
 
-def call_in_model(resolver: Any, node: Any, macro: str, *, full_refresh: bool) -> object:
+def call_in_model(
+    resolver: Any, node: Any, macro: str, *, full_refresh: bool, arguments: Mapping[str, object]
+) -> object:
     """Compile a model and call one of our macros as the model's materialization would: with `model`, `this`, `config`.
 
     `resolver` is dbt's `ref`, which knows the project. dbt compiles models in commands that select nodes only, and a
@@ -73,4 +75,4 @@ def call_in_model(resolver: Any, node: Any, macro: str, *, full_refresh: bool) -
 
     flags = {"flags": context()["flags"]}
     Compiler(resolver.config).compile_node(compiled, resolver.manifest, flags, write=False)
-    return context()["auto_cdc"][macro]()
+    return context()["auto_cdc"][macro](**arguments)

@@ -28,8 +28,12 @@ Tell = Callable[[str], object]
 # From how many seconds on a person wants to see where a run stands.
 _LONG = 10.0
 
+# The one figure that a run has in which rows are only added, beside what was measured.
+APPENDED = "num_output_rows"
+
 # The figures of dbt's result line, in its order, with their words there.
 FIGURES = {
+    APPENDED: "appended",
     "num_upserted_rows": "upserted",
     "num_deleted_rows": "deleted",
     "num_read_rows": "read",
@@ -40,8 +44,8 @@ FIGURES = {
     "num_dropped_rows": "dropped",
 }
 # Only where a run can have it at all.
-_OWN_TO_SOME = ("num_skipped_versions", "num_dropped_rows")
-_ALWAYS_SHOWN = ("num_upserted_rows", "num_deleted_rows", "num_read_rows")
+_OWN_TO_SOME = (APPENDED, "num_skipped_versions", "num_dropped_rows")
+_ALWAYS_SHOWN = (APPENDED, "num_upserted_rows", "num_deleted_rows", "num_read_rows")
 
 
 @dataclass
@@ -76,10 +80,11 @@ class Outcome:
     @property
     def figures(self) -> dict[str, int]:
         """The figures of the run: rows of the visible target upserted and deleted, events read, late and so on."""
+        appends = APPENDED in self.measures
         return {
             name: self.measures.get(name, 0)
             for name in FIGURES
-            if name in self.measures or name not in _OWN_TO_SOME
+            if name in self.measures or not (appends or name in _OWN_TO_SOME)
         }
 
     @property
@@ -94,7 +99,8 @@ def execute(plan: Plan, send: Send, tell: Tell | None = None) -> Outcome:
 
     `tell` shows a line to a person: where a run that takes long stands.
     """
-    outcome = Outcome(warnings=list(plan.warnings), expected=plan.expected)
+    measures = {APPENDED: 0} if plan.appends else {}
+    outcome = Outcome(measures, warnings=list(plan.warnings), expected=plan.expected)
     begun = time.perf_counter()
     for number, step in enumerate(plan.steps, start=1):
         if step.only_if and not any(outcome.measures.get(name) for name in step.only_if):

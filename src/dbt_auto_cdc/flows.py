@@ -10,10 +10,12 @@ from dataclasses import dataclass, fields
 
 from dbt_auto_cdc.blocks import Block
 from dbt_auto_cdc.errors import listed
+from dbt_auto_cdc.resolve import as_events
 from dbt_auto_cdc.spec import (
     EXPECTATIONS,
     OPTIONS,
     SCD1,
+    AppendFlow,
     AutoCdc,
     AutoCdcSnapshot,
     CdcFlow,
@@ -97,6 +99,50 @@ def _of_expectations(flows: Sequence[Flow], written: Mapping[str, object]) -> li
     ]
     of_changes = next((flow.spec for flow in flows if not flow.is_snapshot), None)
     return [*problems, *unknown_expectations(of_changes, [flow.spec for flow in flows])]
+
+
+def parse_appends(
+    blocks: Sequence[Block],
+    config: Mapping[str, object],
+    meta: Mapping[str, object],
+    *,
+    known: frozenset[str] = frozenset(),
+    elsewhere: frozenset[str] | None = None,
+) -> tuple[AppendFlow | None, tuple[Flow, ...], list[str]]:
+    """Return the options of a model that appends the rows of several flows, the flows, and every problem found."""
+    written, problems = read_options(
+        config, meta, known=known, elsewhere=elsewhere, materialized="append_flow"
+    )
+    spec, wrong_values = build("append_flow", written, problems)
+    problems += wrong_values
+    flows, wrong = list[Flow](), dict[str, list[str]]()
+    for block in blocks:
+        flow, wrong[block.name] = _appended(block, written)
+        flows += [flow] if flow else []
+    of_flows = by_flow(
+        {name: [text for text in texts if text not in problems] for name, texts in wrong.items()}
+    )
+    problems += [*of_flows, *_repeated(blocks)]
+    problems = problems or _of_expectations(flows, written)
+    return (None if problems else spec), tuple(flows), problems
+
+
+def _appended(block: Block, written: Mapping[str, object]) -> tuple[Flow | None, list[str]]:
+    """Return one flow whose rows are appended, or what is wrong with it."""
+    own = {name: value for name, value in block.options.items() if value is not None}
+    once, allowed = (
+        own.pop("once", False),
+        {name: option for name, option in OF_CHANGES.items() if name in EXPECTATIONS},
+    )
+    problems = list(unknown_options({"once": None, **allowed}, own, "a flow that is appended").values())
+    if not isinstance(once, bool):
+        problems.append(f"once is {once!r}; write true or false")
+    own, repeated = _with_expectations({name: own[name] for name in own if name in allowed}, written)
+    spec, wrong = build("append_flow", {**written, **own}, problems)
+    problems += [*repeated, *wrong]
+    if problems:
+        return None, problems
+    return Flow(block.name, as_events(spec, ()), bool(once), True, block.sql), []
 
 
 def _flow(
@@ -262,6 +308,8 @@ def read_by(flows: Sequence[Flow], done: Sequence[str], partial: str) -> tuple[F
 def told(flow: Flow, reads: Sequence[Flow], done: Sequence[str]) -> str:
     """Return what a run does with a flow, for a person."""
     what = "whole dumps" if flow.is_snapshot else "changes"
+    if isinstance(flow.spec, AutoCdc) and flow.spec.appends:
+        what = "rows"
     if flow.once:
         what += ", once"
     if flow in reads:

@@ -15,7 +15,14 @@ from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.flows import Flow, by_flow, told
 from dbt_auto_cdc.resolve import Columns, Layout, deciding, is_constant, lay_out, no_list
 from dbt_auto_cdc.scd.changes import condition_expression, kind_expression, sequence_expression
-from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, Expectation, FlowEvents, unknown_name
+from dbt_auto_cdc.spec import (
+    AppendedFlows,
+    AutoCdc,
+    AutoCdcSnapshot,
+    Expectation,
+    FlowEvents,
+    unknown_name,
+)
 from dbt_auto_cdc.sql import comma, indented
 from dbt_auto_cdc.state import Column, State
 
@@ -49,6 +56,11 @@ class Together:
     def partial_updates(self) -> bool:
         """Whether flows may leave columns out."""
         return any(isinstance(flow.spec, AutoCdc) and flow.spec.partial for flow in self.flows)
+
+    @property
+    def appends(self) -> bool:
+        """Whether rows are only added: then each flow has the columns that it has, and the others are null."""
+        return any(isinstance(flow.spec, AutoCdc) and flow.spec.appends for flow in self.flows)
 
     @property
     def done(self) -> tuple[str, ...]:
@@ -101,6 +113,8 @@ class _Gatherer:
                 control=None if one.flow.is_snapshot or self.together.partial_updates else state.control,
             )
             spec = self._selecting(one) if self.together.partial_updates else self._spared(one)
+            if self.together.appends:
+                spec = replace(spec, on_schema_change="append_new_columns")
             layout, problems[one.flow.name] = lay_out(spec, own, self.engine)
             self.layouts[one.flow.name] = layout
             self.warnings += [text for text in layout.warnings if text not in self.warnings]
@@ -187,7 +201,7 @@ class _Gatherer:
         every = dict.fromkeys(name for columns in written.values() for name in columns)
         lacking = {flow: [name for name in every if name not in columns] for flow, columns in written.items()}
         shown = "; ".join(f"{flow} lacks {listed(absent)}" for flow, absent in lacking.items() if absent)
-        if shown and not self.together.partial_updates:
+        if shown and not (self.together.partial_updates or self.together.appends):
             self.problems.append(
                 f"its flows write different columns ({shown}); select them in every flow, a null where there is"
                 f" nothing to say (cast(null as ...) as ...), or name them in except_column_list"
@@ -217,6 +231,8 @@ class _Gatherer:
 
     def _not_by_all(self) -> dict[str, str]:
         """Return the columns that not every flow selects, each with the column of the feed that tells of it."""
+        if self.together.appends:
+            return {}
         return {
             column.name: f"{names.SELECTED}{number}"
             for number, column in enumerate(self.columns)
@@ -248,7 +264,7 @@ class _Gatherer:
     def _of_target(self) -> tuple[Column, ...]:
         """Return the target's own columns: no flow is left to bring any."""
         scd_type = self.together.flows[0].spec.stored_as_scd_type
-        bounds = names.bounds_of(scd_type)
+        bounds = names.bounds_of(scd_type) | {names.RUN}
         stored = self.together.state.target or ()
         return tuple(column for column in stored if column.name.lower() not in bounds)
 
@@ -275,7 +291,8 @@ class _Gatherer:
             "system_sequence_by": (names.SYSTEM_SEQUENCE,) if base.bitemporal else None,
             "columns_to_update": names.LISTED if self._lists() else None,
         }
-        return FlowEvents(
+        feed = AppendedFlows if base.appends else FlowEvents
+        return feed(
             **{**inherited, **own},
             orders=orders,
             system_orders=system_orders,

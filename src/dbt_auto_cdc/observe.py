@@ -112,7 +112,7 @@ def _reading(spec: Spec, state: State, readings: Sequence[Reading]) -> tuple[Spe
 
 def _observe_feed(model: Model, state: State, ask: Ask) -> tuple[Spec, State]:
     """Look at what the model gives."""
-    feed = describe(model.engine, ask, model.sql)
+    feed = _feed(model.engine, ask, model.sql)
     spec = as_events(model.spec, feed)
     types, refused = _Options(spec, model.sql, feed, model.engine, ask).checked()
     return model.spec, replace(
@@ -139,6 +139,12 @@ def _observe_flows(
     return gather(model.name, together)
 
 
+def positions_of(model: Model, ask: Ask) -> tuple[Position, ...]:
+    """Return how far a model's reads came, from its companion, which is there."""
+    columns = _columns(model.engine, ask, model.relations.companion)
+    return _remembered(model.name, model.relations, columns=columns, existing=Existing(), ask=ask).positions
+
+
 def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
     """Return what there is of target and companion, the feed still left out."""
     engine, relations = model.engine, model.relations
@@ -162,10 +168,15 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
 
 
 def _seen(flow: Flow, model: Model, ask: Ask) -> Seen:
-    feed = describe(model.engine, ask, flow.sql)
+    feed = _feed(model.engine, ask, flow.sql)
     spec = as_events(flow.spec, feed)
     types, refused = _Options(spec, flow.sql, feed, model.engine, ask).checked()
     return Seen(flow, spec, feed, types["sequence_by"], types["system_sequence_by"], refused)
+
+
+def _feed(engine: Engine, ask: Ask, query: str) -> tuple[Column, ...]:
+    """Return the columns that a query gives a run: not the number that an append_flow target has with each row."""
+    return tuple(column for column in describe(engine, ask, query) if column.name.lower() != names.RUN)
 
 
 def describe(engine: Engine, ask: Ask, query: str) -> tuple[Column, ...]:

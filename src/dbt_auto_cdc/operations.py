@@ -5,19 +5,19 @@ Not here: runs (`bridge`), and the decisions, which live in `materializations`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dbt_auto_cdc import commands, names
 from dbt_auto_cdc import explain as explanation
 from dbt_auto_cdc.engines import required
-from dbt_auto_cdc.materializations import adopt, clone
+from dbt_auto_cdc.materializations import adopt, clone, reset
 from dbt_auto_cdc.materializations.tables import Table
-from dbt_auto_cdc.observe import Ask, Existing, describe, observe
+from dbt_auto_cdc.observe import Ask, Existing, describe, observe, positions_of
 from dbt_auto_cdc.relations import Beside, relations_of
 from dbt_auto_cdc.resolve import sequence_columns
 from dbt_auto_cdc.scd.changes import sequence_expression
-from dbt_auto_cdc.spec import AutoCdc, ReplaceUsing, ReplaceWhere
+from dbt_auto_cdc.spec import AppendFlow, AutoCdc, ReplaceUsing, ReplaceWhere
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.bridge import Model
@@ -33,16 +33,20 @@ def find_models(*, resolver: Any, wanted: Sequence[str] | None) -> list[Any]:
     return commands.find_models(resolver.manifest.nodes, MATERIALIZATIONS, wanted)
 
 
-def call_in_model(*, resolver: Any, name: str, macro: str, full_refresh: bool) -> object:
+def call_in_model(
+    *, resolver: Any, name: str, macro: str, full_refresh: bool, arguments: Mapping[str, object]
+) -> object:
     """Call a macro of this package as the materialization of model `name` would, the model compiled."""
     (node,) = find_models(resolver=resolver, wanted=[name])
-    return commands.call_in_model(resolver, node, macro, full_refresh=full_refresh)
+    return commands.call_in_model(resolver, node, macro, full_refresh=full_refresh, arguments=arguments)
 
 
 def explain(*, model: Model, plan: Plan) -> str:
     """Return the plan of the next run as text for a person."""
     spec = model.spec
-    if isinstance(spec, ReplaceUsing | ReplaceWhere):
+    if isinstance(spec, AppendFlow):
+        kind = "rows appended"
+    elif isinstance(spec, ReplaceUsing | ReplaceWhere):
         kind = "rows replaced by key" if isinstance(spec, ReplaceUsing) else "rows replaced by range"
     else:
         scd_type = spec.stored_as_scd_type
@@ -87,6 +91,14 @@ def adopted(*, model: Model, outcome: Outcome) -> str:
     return f"auto_cdc: model {model.name}: took {model.relations.target} over; {left}"
 
 
+def plan_reset(
+    *, model: Model, ask: Ask, companion_exists: bool, streams: Sequence[str] | str | None
+) -> Plan:
+    """Return the plan of forgetting how far a model's streams were read, all or those that are named."""
+    positions = positions_of(model, ask) if companion_exists else ()
+    return reset.plan(model.name, model.relations, positions, streams)
+
+
 def schema_cloned_from(*, schema: str, target_schema: str, from_schema: str) -> str:
     """Return where a model's original is, given where those in the target's own schema are.
 
@@ -124,5 +136,6 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "find_models": find_models,
     "plan_adoption": plan_adoption,
     "plan_clone": plan_clone,
+    "plan_reset": plan_reset,
     "schema_cloned_from": schema_cloned_from,
 }

@@ -89,7 +89,8 @@ class Step:
 class Plan:
     """The statements of one run; `closing` ones follow the commit of the others and only free what was used.
 
-    `creates` says whether the target is made by this run, so that indexes and such are made once; `shape` is an
+    `creates` says whether the target is made by this run, so that indexes and such are made once, `appends` that rows
+    are only added; `shape` is an
     empty SELECT with the target's columns; `flows` says what the run does with each flow of a model that has several,
     `reads` where it goes on with what the model reads step by step; `expected` is what the steps check of every row.
     """
@@ -99,6 +100,7 @@ class Plan:
     steps: tuple[Step, ...]
     closing: tuple[Step, ...] = ()
     creates: bool = False
+    appends: bool = False
     shape: str = ""
     warnings: tuple[str, ...] = ()
     flows: tuple[str, ...] = ()

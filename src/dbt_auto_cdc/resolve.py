@@ -15,6 +15,8 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.spec import (
     CONDITIONS,
+    AppendedRows,
+    AppendFlow,
     AutoCdc,
     FlowEvents,
     KeyedRows,
@@ -140,6 +142,8 @@ def as_events(spec: Spec, feed: tuple[Column, ...], last_version: str = "") -> A
     shared = {item.name: getattr(spec, item.name) for item in fields(AutoCdc) if hasattr(spec, item.name)}
     if isinstance(spec, ReplaceUsing):
         return KeyedRows(**{**shared, "keys": spec.replace_using, "sequence_by": (spec.sequence_by,)})
+    if isinstance(spec, AppendFlow):
+        return AppendedRows(**shared, keys=(), sequence_by=("(0)",))
     if isinstance(spec, ReplaceWhere):
         return RowsInRange(**shared, keys=(), sequence_by=("(0)",), replace_where=spec.replace_where)
     version = spec.snapshot_version
@@ -240,10 +244,10 @@ class _Resolver:
 
     @property
     def _bounds(self) -> set[str]:
-        """The bounds in the target that are ours: an SCD type 1 target may carry those of its source."""
+        """The columns of the target that are ours: an SCD type 1 target may carry the bounds of its source."""
         control = self.state.control
         scd_type = self.spec.stored_as_scd_type if control is None else control.scd_type
-        return names.bounds_of(scd_type)
+        return names.bounds_of(scd_type) | {names.RUN}
 
     def layout(self) -> Layout:
         selected = self._selected()

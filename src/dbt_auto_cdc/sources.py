@@ -77,6 +77,18 @@ def unread_version(version_query: object, raw_code: str) -> list[str]:
     return [doubt]
 
 
+def read_again(raw_code: str, *, are_once: bool) -> list[str]:
+    """Return a warning where a model that appends reads everything in every run; `are_once` says that flows do not."""
+    if are_once or "is_applying" in _JINJA_COMMENT.sub("", raw_code):
+        return []
+    return [
+        (
+            "append_flow adds every row that its SQL gives to the target, in each run again; read what is new with"
+            " {{ auto_cdc.stream(ref('...'), offset='...') }}, or filter it with auto_cdc.is_applying()"
+        )
+    ]
+
+
 def _stands_for_all_rows(snapshot_version: object) -> bool:
     """Whether a version is counted or fixed, as far as its words tell: columns are not known before a run."""
     if not isinstance(snapshot_version, str):

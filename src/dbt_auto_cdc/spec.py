@@ -486,10 +486,12 @@ class _Table:
 class AutoCdc(_Table, _OnDeletes, _Memory, _Partial, _Columns, _Events, _Keyed):
     """One `auto_cdc` model as the user wrote it, parsed; names are not yet matched with columns.
 
-    `KIND` is the materialization, `KEYS` and `ORDER` the options that name the keys and order the events.
+    `KIND` is the materialization, `KEYS` and `ORDER` the options that name the keys and order the events, `COUNTS` the
+    figure that counts the rows that are written.
     """
 
     KIND: ClassVar[str] = "auto_cdc"
+    COUNTS: ClassVar[str] = "num_upserted_rows"
     KEYS: ClassVar[str] = "keys"
     ORDER: ClassVar[str] = "sequence_by"
     REQUIRED: ClassVar[Mapping[str, str]] = {
@@ -513,6 +515,11 @@ class AutoCdc(_Table, _OnDeletes, _Memory, _Partial, _Columns, _Events, _Keyed):
     def written_system_order(self) -> tuple[str, ...]:
         """What orders what is believed, as the user wrote it: for messages."""
         return self.system_sequence_by or ()
+
+    @property
+    def appends(self) -> bool:
+        """Whether rows are only added, without telling one from another."""
+        return self.KIND == "append_flow"
 
     @property
     def read_now(self) -> tuple[str, ...]:
@@ -674,6 +681,15 @@ class ReplaceWhere(_Table, _Dropping):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AppendFlow(_Table, _Dropping):
+    """One `append_flow` model as the user wrote it, parsed."""
+
+    REQUIRED: ClassVar[Mapping[str, str]] = {}
+    stored_as_scd_type: ClassVar[str] = SCD1
+    scd2: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class KeyedRows(AutoCdc):
     """What a `replace_using` model is to the planner."""
 
@@ -689,13 +705,30 @@ class RowsInRange(AutoCdc):
     replace_where: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class AppendedRows(AutoCdc):
+    """What an `append_flow` model, or a flow of one, is to the planner: rows without key or order."""
+
+    KIND: ClassVar[str] = "append_flow"
+    COUNTS: ClassVar[str] = "num_output_rows"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppendedFlows(FlowEvents):
+    """What an `append_flow` model of several flows is to the planner."""
+
+    KIND: ClassVar[str] = "append_flow"
+    COUNTS: ClassVar[str] = "num_output_rows"
+
+
 # The materializations and their options.
-Spec = AutoCdc | AutoCdcSnapshot | ReplaceUsing | ReplaceWhere
-SPECS: dict[str, type[AutoCdc | AutoCdcSnapshot | ReplaceUsing | ReplaceWhere]] = {
+Spec = AutoCdc | AutoCdcSnapshot | ReplaceUsing | ReplaceWhere | AppendFlow
+SPECS: dict[str, type[AutoCdc | AutoCdcSnapshot | ReplaceUsing | ReplaceWhere | AppendFlow]] = {
     "auto_cdc": AutoCdc,
     "auto_cdc_snapshot": AutoCdcSnapshot,
     "replace_using": ReplaceUsing,
     "replace_where": ReplaceWhere,
+    "append_flow": AppendFlow,
 }
 
 
@@ -707,7 +740,7 @@ def options_of(materialized: str) -> dict[str, Any]:
 OPTIONS = options_of("auto_cdc")
 
 # Those that add rows without telling whether they were there before.
-APPENDING = ("replace_using",)
+APPENDING = ("append_flow", "replace_using")
 
 # Options that order events.
 SEQUENCES = ("sequence_by", "system_sequence_by")

@@ -98,7 +98,7 @@ def _wrong_arguments(relation: Any, given: Mapping[str, Any], others: Sequence[o
         try:
             distance(given["look_back"])
         except Problem as problem:
-            problems.append(f"stream: look_back {problem}")
+            problems.append(f"stream: look_back {problem}".replace("numeric sequence", "numeric offset"))
     return problems
 
 
@@ -233,13 +233,21 @@ class _Stream:
         """
         source = f"from {self.relation} as src"
         greatest = self.around.engine.extreme("max", self.offset, self.type)
-        query = Query().then(
-            "reach",
-            f"select\n    (select {greatest} {source}) as {names.GREATEST},\n"
-            f"    (select count(*) {source} where {self.offset} is null) as {names.UNKNOWN}",
-        )
+        parts = {
+            names.GREATEST: f"select {greatest} {source}",
+            names.UNKNOWN: f"select count(*) {source} where {self.offset} is null",
+        }
+        if self._counts_runs:
+            parts[names.FIRST] = f"select min({self.offset}) {source}"
+        columns = comma(f"({select}) as {name}" for name, select in parts.items())
+        query = Query().then("reach", f"select\n    {columns}")
         sql = self.around.engine.create_working(self.reach, query)
         return Step(f"see how far stream {self.read.name} reaches", sql)
+
+    @property
+    def _counts_runs(self) -> bool:
+        """Whether the offset is the number of runs, which tells a table that was built anew whatever came since."""
+        return self.by == names.RUN and self.position is not None
 
     @property
     def _moved(self) -> str:
@@ -249,24 +257,25 @@ class _Stream:
         """Refuse a stream that lost its order. Out: one row of measures."""
         greatest, prefix = names.GREATEST, f"stream_{self.number}"
         missing, behind = f"{prefix}_missing", f"{prefix}_behind"
-        moved, fell = f"{greatest} is not null", "false"
+        moved, fell, anew = f"{greatest} is not null", "false", "false"
         if self.position is not None:
             moved, fell = f"{greatest} > {self._last}", f"{greatest} < {self._last}"
+        if self._counts_runs:
+            anew = f"{names.FIRST} > {self._last}"
         sql = (
             f"select\n    {names.UNKNOWN} as {missing},\n"
             f"    case when {fell} then 1 else 0 end as {behind},\n"
+            f"    case when {anew} then 1 else 0 end as {prefix}_anew,\n"
             f"    {self.around.engine.as_text(greatest)} as {behind}_example,\n"
             f"    case when {moved} then 1 else 0 end as {self._moved}\nfrom {self.reach}"
         )
-        return Step(
-            f"check stream {self.read.name}", sql, measures=True, rules=tuple(self._rules(missing, behind))
-        )
+        return Step(f"check stream {self.read.name}", sql, measures=True, rules=tuple(self._rules(prefix)))
 
-    def _rules(self, missing: str, behind: str) -> list[Rule]:
+    def _rules(self, prefix: str) -> list[Rule]:
         name, model = self.read.name, self.around.model
         rules = [
             Rule(
-                missing,
+                f"{prefix}_missing",
                 f"stream {name}: offset {self.by} is null in {{count}} row{{s}} of {self.relation}, which could never"
                 f" be read; give them one, or stream a view without them",
             )
@@ -274,10 +283,17 @@ class _Stream:
         if self.position is not None:
             rules.append(
                 Rule(
-                    behind,
+                    f"{prefix}_behind",
                     f"stream {name}: the greatest {self.by} of {self.relation} is {{example}}, and a run before read up"
                     f" to {self.position.value}, so rows were removed, or the relation was built anew;"
                     f" {_ways_out(model, name)}",
+                )
+            )
+            rules.append(
+                Rule(
+                    f"{prefix}_anew",
+                    f"stream {name}: {self.relation} has no row any more of the runs that were read, up to run"
+                    f" {self.position.value}, so it was built anew; {_ways_out(model, name)}",
                 )
             )
         return rules

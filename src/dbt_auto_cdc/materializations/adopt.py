@@ -21,6 +21,7 @@ from dbt_auto_cdc.spec import (
     AutoCdc,
     AutoCdcSnapshot,
     KeyedRows,
+    ReplaceUsing,
     RowsInRange,
     SnapshotEvents,
     Spec,
@@ -72,6 +73,11 @@ def _refused(table: Table) -> str:
         return (
             "a bitemporal target cannot be taken over, because its companion remembers every event and a table does not"
             " tell them all; build it from the events with `dbt run --full-refresh`"
+        )
+    if as_events(table.spec, state.feed).appends or (state.reads and isinstance(table.spec, ReplaceUsing)):
+        return (
+            f"{relations.target} cannot be taken over, because nothing tells which rows of its sources it has, and the"
+            f" next run would add them again; build it with `dbt run --full-refresh`"
         )
     if state.target is None:
         return f"{relations.target} does not exist, so there is nothing to take over; `dbt run` builds it"

@@ -31,6 +31,7 @@ def only(job: Job) -> Plan:
         model=job.model,
         action=f"leave the rows as they are ({flag} reads a part of the source)",
         steps=(*prepare(job), *tables.record(job)),
+        appends=job.spec.appends,
         shape=tables.shape(job),
         warnings=warnings,
     )
@@ -61,12 +62,12 @@ def _copied(job: Job) -> Iterator[Step]:
         else f"cast({engine.quote(column.name)} as {column.type})"
         for column in job.layout.output
     }
-    columns |= {bound: bound for bound in job.bounds}
+    columns |= {bound: bound for bound in (*job.bounds, *job.unseen)}
     values = comma(f"{value} as {name}" for name, value in columns.items())
     rows = Query().then("rows", f"select\n    {values}\nfrom {job.target}")
     yield Step("clear what an earlier run left", engine.drop_table(aside))
     if job.state.contract_sql:
-        yield Step("make a table as the contract says", f"create table {aside} {job.state.contract_sql}")
+        yield from tables.contracted(job, aside)
         yield Step("copy the rows into the new columns", engine.insert(aside, list(columns), rows))
     else:
         yield Step("copy the rows into the new columns", engine.create_table(aside, rows))

@@ -28,7 +28,8 @@ def plan_using(table: Table) -> Plan:
     _refuse(job, _unfit_columns(job))
     if job.reads_a_part:
         return evolution.only(job)
-    appends = written.equal_sequence == "append"
+    # Of what is read step by step, no later run brings the rows of a key again.
+    appends = written.equal_sequence == "append" or bool(job.state.reads)
     read = (changes.stage(job), *replace.standings(job), replace.checked(job))
     if job.builds:
         rows = replace.newest(job, which=f"won.{names.IS_NEW}")

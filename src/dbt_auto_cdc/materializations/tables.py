@@ -98,6 +98,8 @@ def builds_because(table: Table) -> str | None:
         raise AutoCdcError(table.model, [problem])
     stored = {column.name.lower() for column in state.target}
     bounds = names.bounds_of(spec.stored_as_scd_type)
+    if as_events(spec, state.feed).appends:
+        bounds = {names.RUN}
     if state.control.scd_type == spec.stored_as_scd_type and not bounds <= stored:
         _refuse_lost_flows(table)
         return f"build the target again: something else rebuilt it without {listed(sorted(bounds - stored))}"
@@ -175,11 +177,21 @@ def _made_ready(job: Job, companion: str) -> tuple[Step, ...]:
 def _create_target(job: Job, target: str, rows: Query) -> tuple[Step, ...]:
     contract = job.state.contract_sql
     if not contract:
-        return (Step("create the target", job.engine.create_table(target, rows), counts="num_upserted_rows"),)
-    columns = [*job.output, *job.bounds]
+        return (Step("create the target", job.engine.create_table(target, rows), counts=job.spec.COUNTS),)
+    columns = [*job.output, *job.bounds, *job.unseen]
     return (
-        Step("create the target as its contract says", f"create table {target} {contract}"),
-        Step("fill the target", job.engine.insert(target, columns, rows), counts="num_upserted_rows"),
+        *contracted(job, target),
+        Step("fill the target", job.engine.insert(target, columns, rows), counts=job.spec.COUNTS),
+    )
+
+
+def contracted(job: Job, relation: str) -> tuple[Step, ...]:
+    """Make an empty table as the contract says, with what is none of its business behind that."""
+    sql = f"create table {relation} {job.state.contract_sql}"
+    unseen = (job.engine.add_column(relation, name, kind) for name, kind in job.unseen.items())
+    return (
+        Step("create the target as its contract says", sql),
+        *(Step("add the column of the run's number", add) for add in unseen),
     )
 
 
@@ -294,6 +306,7 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
         steps=steps,
         closing=(Step("free the working tables", free),) if free else (),
         creates=job.builds,
+        appends=job.spec.appends,
         shape=shape(job),
         warnings=job.layout.warnings + _of_a_sample(job) + _of_reads(job),
         flows=job.spec.told if isinstance(job.spec, FlowEvents) else (),

@@ -95,6 +95,11 @@ class Job:
         return types | both if self.spec.bitemporal else types
 
     @property
+    def unseen(self) -> dict[str, str]:
+        """The types of what the target has behind all that a user takes for its columns, by names."""
+        return {names.RUN: "bigint"} if self.spec.appends else {}
+
+    @property
     def identity(self) -> list[str]:
         """The columns that identify an event."""
         system = [names.SYSTEM_SEQUENCE] if self.spec.bitemporal else []

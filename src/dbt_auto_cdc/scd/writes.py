@@ -17,8 +17,8 @@ def delete(job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts
 
 
 def insert(job: Job, name: str, born: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
-    """Add the rows that a query gives: the output columns, then the bounds."""
-    columns = (*job.output, *job.bounds)
+    """Add the rows that a query gives: the output columns, then the bounds and what is unseen."""
+    columns = (*job.output, *job.bounds, *job.unseen)
     sql = job.engine.insert(job.target, list(columns), born)
     return Step(name, sql, only_if, counts=counts, writes=Write(columns, born=born))
 

@@ -59,6 +59,7 @@ class Direct:
             companion_exists=model.relations.companion.strip('"') in kinds,
             full_refresh=full_refresh,
             partial=partial,
+            beside=list(kinds),
         )
 
     def run(

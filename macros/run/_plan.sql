@@ -15,6 +15,7 @@
     full_refresh=should_full_refresh() and is_first,
     contract_sql=get_table_columns_and_constraints() if config.get('contract').enforced else '',
     partial=auto_cdc._partial(),
-    waits=turns is not none and turns.waits
+    waits=turns is not none and turns.waits,
+    beside=auto_cdc._beside_there(opened, target, is_first)
   )) }}
 {% endmacro %}

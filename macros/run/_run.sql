@@ -22,5 +22,7 @@
   {% do adapter.commit() %}
   {% do auto_cdc._close(turns) %}
   {{ run_hooks(post_hooks, inside_transaction=False) }}
-  {{ return({'relations': [target, auto_cdc._beside(target, opened.relations.companion_identifier)]}) }}
+  {% set kept = [target, auto_cdc._beside(target, opened.relations.companion_identifier)] %}
+  {% do kept.append(auto_cdc._beside(target, opened.relations.changes_identifier)) if opened.feeds %}
+  {{ return({'relations': kept}) }}
 {% endmacro %}

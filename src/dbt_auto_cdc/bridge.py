@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbt_auto_cdc import blocks, names, operations, reading, reads, sources, streams
+from dbt_auto_cdc import blocks, names, operations, reading, reads, sources, streams, table_changes
 from dbt_auto_cdc.blocks import Block
 from dbt_auto_cdc.engines import engine_for, required
 from dbt_auto_cdc.engines.base import Engine
@@ -31,7 +31,7 @@ from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.reads import Read
 from dbt_auto_cdc.rectangles import overlapping_rectangles
-from dbt_auto_cdc.relations import companion_identifier, relations_of
+from dbt_auto_cdc.relations import beside_identifiers, companion_identifier, relations_of
 from dbt_auto_cdc.spec import DBT_OPTIONS, SPECS, AutoCdcSnapshot, Spec, options_of, parse
 from dbt_auto_cdc.sql import indented, without_semicolon
 from dbt_auto_cdc.state import Relations
@@ -42,6 +42,7 @@ _PLANS = {
     "auto_cdc_snapshot": auto_cdc_snapshot.plan,
     "replace_using": replace_rows.plan_using,
     "replace_where": replace_rows.plan_where,
+    "recomputed_table": replace_rows.plan_where,
     "append_flow": append_flow.plan,
 }
 
@@ -53,6 +54,7 @@ _NO_FLOWS = {
     " materialized='auto_cdc', and snapshot_version as an option of the flow with the dumps",
     "replace_using": _ONE_QUERY,
     "replace_where": _ONE_QUERY,
+    "recomputed_table": _ONE_QUERY,
 }
 
 
@@ -70,6 +72,11 @@ class Model:
     relations: Relations
     sql: str
     flows: tuple[Flow, ...] = ()
+
+    @property
+    def feeds(self) -> bool:
+        """Whether a run writes its changes down."""
+        return self.spec.change_data_feed
 
 
 def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
@@ -233,14 +240,17 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     contract_sql: str = "",
     partial: str = "",
     waits: bool = False,
+    beside: Sequence[str] = (),
 ) -> Plan:
     """Observe through `ask`, which answers one query with its rows, and return the plan of the next run.
 
     `partial` names the flag, `--empty` or `--sample`, under which the model reads a part of its source; `waits` tells
-    that a version query found no snapshot, so that the model has no rows whatever its SQL says.
+    that a version query found no snapshot, so that the model has no rows whatever its SQL says; `beside` names what
+    there is beside the target, of what may be there.
     """
     rebuilt = full_refresh and model.spec.full_refresh is not False
-    existing = Existing(target_exists, companion_exists, target_is_view, rebuilt)
+    has_changes = model.relations.changes_identifier in beside
+    existing = Existing(target_exists, companion_exists, target_is_view, rebuilt, has_changes)
     existing = replace(existing, **_found(model, ask))
     if existing.target_is_view and existing.companion and not rebuilt:
         raise AutoCdcError(model.name, [_refused_clone(model.relations)])
@@ -265,13 +275,14 @@ def lock(*, model: Model) -> str:
 def _found(model: Model, ask: Ask) -> dict[str, bool]:
     """Return which relations are there now, where another run may have made them since dbt looked."""
     there = model.relations
-    query = model.engine.list_tables(there.target, there.companion)
+    query = model.engine.list_tables(there.target, there.companion, there.changes)
     if not query:
         return {}
     is_view = {str(name).removeprefix("="): bool(view) for name, view in ask(query)}
     return {
         "target": there.identifier in is_view,
         "companion": there.companion_identifier in is_view,
+        "changes": there.changes_identifier in is_view,
         "target_is_view": is_view.get(there.identifier, False),
     }
 
@@ -369,9 +380,11 @@ EXPORTS: dict[str, Callable[..., object]] = {
     **operations.EXPORTS,
     **reading.EXPORTS,
     **sources.EXPORTS,
+    **table_changes.EXPORTS,
     **streams.EXPORTS,
     "open_model": open_model,
     "companion_identifier": companion_identifier,
+    "beside_identifiers": beside_identifiers,
     "flow": flow,
     "begin": begin,
     "lock": lock,

@@ -200,7 +200,7 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 # What a snapshot flow takes over from the model, beside the options that it may have of its own.
-_OF_THE_TABLE = ("stored_as_scd_type", "on_schema_change", "full_refresh")
+_OF_THE_TABLE = ("stored_as_scd_type", "on_schema_change", "full_refresh", "change_data_feed")
 
 
 def _unknown(own: Mapping[str, object], allowed: Mapping[str, object], *, is_snapshot: bool) -> list[str]:

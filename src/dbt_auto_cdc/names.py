@@ -100,7 +100,20 @@ READS = "auto_cdc_reads"
 # What the one flow of a model without blocks is called in the record of what was read once.
 ONLY = "snapshot"
 
+# The columns of a change feed beside the target's, in the spelling of Delta's.
+CHANGE_TYPE = "_change_type"
+COMMIT_VERSION = "_commit_version"
+COMMIT_TIMESTAMP = "_commit_timestamp"
+FEED_COLUMNS = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
+# The kind of the companion's row that holds the last version of the change feed.
+FEED = "feed"
+
 COMPANION = "__auto_cdc"
+# What else may stand beside a target: the changes of its rows, rows that expectations dropped, files that were read.
+CHANGES = COMPANION + "_changes"
+QUARANTINE = COMPANION + "_quarantine"
+FILES = COMPANION + "_files"
+BESIDE = (COMPANION, CHANGES, QUARANTINE, FILES)
 STAGE = COMPANION + "_stage"
 CHECKED = COMPANION + "_checked"
 EVENTS = COMPANION + "_events"
@@ -116,7 +129,6 @@ SUMS = COMPANION + "_sums"
 GIVEN = COMPANION + "_given"
 DESCRIBED = COMPANION + "_described"
 STRUCT = COMPANION + "_sequence"
-CHANGES = COMPANION + "_changes"
 REACH = COMPANION + "_reach"
 REBUILT = COMPANION + "_rebuilt"
 NEXT_VERSION = COMPANION + "_next_version"
@@ -130,6 +142,9 @@ ARRIVALS = COMPANION + "_arrivals"
 SIGHTS = COMPANION + "_sights"
 WALL_BLOCKS = COMPANION + "_wall_blocks"
 WALL_NEIGHBOURS = COMPANION + "_wall_neighbours"
+ROWS_BEFORE = COMPANION + "_rows_before"
+ROWS_AFTER = COMPANION + "_rows_after"
+ROWS_CHANGED = COMPANION + "_rows_changed"
 
 
 def bounds_of(scd_type: str) -> set[str]:

@@ -6,7 +6,7 @@ Not here: what follows from the observation; nothing is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dbt_auto_cdc import names, reads
@@ -27,8 +27,18 @@ from dbt_auto_cdc.spec import (
     unknown_name,
     unquoted,
 )
-from dbt_auto_cdc.sql import comma, indented
-from dbt_auto_cdc.state import Column, Control, Index, Position, Reading, Relations, State
+from dbt_auto_cdc.sql import comma, indented, text
+from dbt_auto_cdc.state import (
+    ChangeFeed,
+    Column,
+    Control,
+    Index,
+    Position,
+    Reading,
+    Relations,
+    State,
+    was_fed,
+)
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.bridge import Model
@@ -48,6 +58,7 @@ class Existing:
     companion: bool = False
     target_is_view: bool = False
     rebuilt: bool = False
+    changes: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,7 @@ class _Remembered:
     control: Control | None = None
     positions: tuple[Position, ...] = ()
     last_run: int = 0
+    changes: ChangeFeed = field(default_factory=ChangeFeed)
 
 
 def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tuple[Spec, State]:
@@ -150,6 +162,7 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
     engine, relations = model.engine, model.relations
     target = _columns(engine, ask, relations.target) if existing.target else None
     companion = _columns(engine, ask, relations.companion) if existing.companion else None
+    changes = _columns(engine, ask, relations.changes) if existing.changes else None
     said = _Remembered()
     if companion:
         said = _remembered(model.name, relations, columns=companion, existing=existing, ask=ask)
@@ -164,6 +177,7 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
         last_run=said.last_run,
         indexes=_indexes(engine, relations, ask) if existing.target and not existing.target_is_view else (),
         target_is_view=existing.target_is_view,
+        changes=replace(said.changes, columns=changes),
     )
 
 
@@ -200,12 +214,15 @@ def _remembered(
     if not {names.KIND, names.CONTROL} <= {column.name.lower() for column in columns}:
         wrong = f"{companion} was not made by auto_cdc, which keeps there what belongs to {relations.target}"
         raise AutoCdcError(model, [f"{wrong}; rename that table, or give the model another alias"])
-    kinds = "('control', 'position', 'run')"
+    kinds = f"('control', 'position', 'run', {text(names.FEED)})"
     rows = ask(f"select {names.KIND}, {names.CONTROL} from {companion} where {names.KIND} in {kinds}")
-    said: dict[str, list[str]] = {"control": [], "position": [], "run": []}
+    said: dict[str, list[str]] = {"control": [], "position": [], "run": [], names.FEED: []}
     for kind, written in rows:
         said[str(kind)].append(str(written))
-    found = _Remembered(last_run=max(map(int, said["run"]), default=0))
+    changes = ChangeFeed(
+        version=max(map(int, said[names.FEED]), default=None), is_whole=any(map(was_fed, said["control"]))
+    )
+    found = _Remembered(last_run=max(map(int, said["run"]), default=0), changes=changes)
     if existing.rebuilt or not said["control"]:
         return found
     try:

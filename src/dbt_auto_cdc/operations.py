@@ -17,13 +17,22 @@ from dbt_auto_cdc.observe import Ask, Existing, describe, observe, positions_of
 from dbt_auto_cdc.relations import Beside, relations_of
 from dbt_auto_cdc.resolve import sequence_columns
 from dbt_auto_cdc.scd.changes import sequence_expression
-from dbt_auto_cdc.spec import AppendFlow, AutoCdc, ReplaceUsing, ReplaceWhere
+from dbt_auto_cdc.spec import AppendFlow, AutoCdc, RecomputedTable, ReplaceUsing, ReplaceWhere, Spec
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.bridge import Model
     from dbt_auto_cdc.execute import Outcome
     from dbt_auto_cdc.plan import Plan
     from dbt_auto_cdc.state import State
+
+
+# What a target is called that keeps neither the latest row of a key nor its history.
+_REPLACED: dict[type[Spec], str] = {
+    ReplaceUsing: "rows replaced by key",
+    ReplaceWhere: "rows replaced by range",
+    RecomputedTable: "rows computed anew",
+    AppendFlow: "rows appended",
+}
 
 
 def find_models(*, resolver: Any, wanted: Sequence[str] | None) -> list[Any]:
@@ -44,10 +53,8 @@ def call_in_model(
 def explain(*, model: Model, plan: Plan) -> str:
     """Return the plan of the next run as text for a person."""
     spec = model.spec
-    if isinstance(spec, AppendFlow):
-        kind = "rows appended"
-    elif isinstance(spec, ReplaceUsing | ReplaceWhere):
-        kind = "rows replaced by key" if isinstance(spec, ReplaceUsing) else "rows replaced by range"
+    if isinstance(spec, ReplaceUsing | ReplaceWhere | RecomputedTable | AppendFlow):
+        kind = _REPLACED[type(spec)]
     else:
         scd_type = spec.stored_as_scd_type
         kind = f"SCD type {scd_type}" if scd_type.isdigit() else scd_type

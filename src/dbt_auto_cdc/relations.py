@@ -21,6 +21,7 @@ Beside = Callable[..., object]
 def relations_of(adapter_type: str, identifier: str, *, target: str, beside: Beside) -> Relations:
     """Return a target's relations; `beside(path={"identifier": ...})` gives a relation in the target's schema."""
     companion = companion_identifier(identifier, adapter_type)
+    changes = _with_suffix(identifier, names.CHANGES, adapter_type)
     struct = _with_suffix(identifier, names.STRUCT, adapter_type)
 
     def at(name: str) -> str:
@@ -36,12 +37,19 @@ def relations_of(adapter_type: str, identifier: str, *, target: str, beside: Bes
         struct=at(struct),
         struct_identifier=struct,
         rebuilt_struct=at(_with_suffix(struct, names.REBUILT, adapter_type)),
+        changes=at(changes),
+        changes_identifier=changes,
     )
 
 
 def companion_identifier(identifier: str, adapter_type: str) -> str:
     """Return the name of a target's companion."""
     return _with_suffix(identifier, names.COMPANION, adapter_type)
+
+
+def beside_identifiers(identifier: str, adapter_type: str) -> tuple[str, ...]:
+    """Return the names of all tables that may stand beside a target and belong to it, its companion first."""
+    return tuple(_with_suffix(identifier, suffix, adapter_type) for suffix in names.BESIDE)
 
 
 def feed_identifier(identifier: str, adapter_type: str) -> str:

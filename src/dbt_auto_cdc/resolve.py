@@ -20,6 +20,8 @@ from dbt_auto_cdc.spec import (
     AutoCdc,
     FlowEvents,
     KeyedRows,
+    RecomputedRows,
+    RecomputedTable,
     ReplaceUsing,
     ReplaceWhere,
     RowsInRange,
@@ -146,6 +148,8 @@ def as_events(spec: Spec, feed: tuple[Column, ...], last_version: str = "") -> A
         return AppendedRows(**shared, keys=(), sequence_by=("(0)",))
     if isinstance(spec, ReplaceWhere):
         return RowsInRange(**shared, keys=(), sequence_by=("(0)",), replace_where=spec.replace_where)
+    if isinstance(spec, RecomputedTable):
+        return RecomputedRows(**shared, keys=(), sequence_by=("(0)",), replace_where="true")
     version = spec.snapshot_version
     column = Columns(feed).find(version)
     if column is None and version.strip().lower() == "auto":

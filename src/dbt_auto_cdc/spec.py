@@ -480,6 +480,12 @@ class _Table:
     full_refresh: bool | None = option(
         _flag, "`true` or `false`", "`false` protects the target from `--full-refresh`.", default=None
     )
+    change_data_feed: bool = option(
+        _flag,
+        "`true` or `false`",
+        "Keep in a table beside the target which rows each run inserted, updated and deleted.",
+        default=False,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -681,6 +687,22 @@ class ReplaceWhere(_Table, _Dropping):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecomputedTable(_Table, _Dropping):
+    """One `recomputed_table` model as the user wrote it, parsed."""
+
+    REQUIRED: ClassVar[Mapping[str, str]] = {}
+    stored_as_scd_type: ClassVar[str] = SCD1
+    scd2: ClassVar[bool] = False
+
+    change_data_feed: bool = option(
+        _flag,
+        "`true` or `false`",
+        "Keep in a table beside the target which rows each run inserted and deleted.",
+        default=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class AppendFlow(_Table, _Dropping):
     """One `append_flow` model as the user wrote it, parsed."""
 
@@ -706,6 +728,13 @@ class RowsInRange(AutoCdc):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecomputedRows(RowsInRange):
+    """What a `recomputed_table` model is to the planner: the range is the whole table."""
+
+    KIND: ClassVar[str] = "recomputed_table"
+
+
+@dataclass(frozen=True, kw_only=True)
 class AppendedRows(AutoCdc):
     """What an `append_flow` model, or a flow of one, is to the planner: rows without key or order."""
 
@@ -722,12 +751,15 @@ class AppendedFlows(FlowEvents):
 
 
 # The materializations and their options.
-Spec = AutoCdc | AutoCdcSnapshot | ReplaceUsing | ReplaceWhere | AppendFlow
-SPECS: dict[str, type[AutoCdc | AutoCdcSnapshot | ReplaceUsing | ReplaceWhere | AppendFlow]] = {
+Spec = AutoCdc | AutoCdcSnapshot | ReplaceUsing | ReplaceWhere | RecomputedTable | AppendFlow
+SPECS: dict[
+    str, type[AutoCdc | AutoCdcSnapshot | ReplaceUsing | ReplaceWhere | RecomputedTable | AppendFlow]
+] = {
     "auto_cdc": AutoCdc,
     "auto_cdc_snapshot": AutoCdcSnapshot,
     "replace_using": ReplaceUsing,
     "replace_where": ReplaceWhere,
+    "recomputed_table": RecomputedTable,
     "append_flow": AppendFlow,
 }
 

@@ -48,6 +48,7 @@ class Control:
     once: tuple[str, ...] = ()
     materialized: str = "auto_cdc"
     system_type: str = ""
+    change_data_feed: bool = False
     format: int = FORMAT_VERSION
 
     def to_json(self) -> str:
@@ -69,6 +70,14 @@ class Control:
             return cls(**record)
         except (KeyError, TypeError) as exc:
             raise ValueError(f"damaged: {exc}") from exc
+
+
+def was_fed(record: str) -> bool:
+    """Tell whether the last run wrote its changes down, whatever else is wrong with its record."""
+    try:
+        return bool(json.loads(record).get("change_data_feed"))
+    except (ValueError, AttributeError):
+        return False
 
 
 @dataclass(frozen=True)
@@ -134,9 +143,9 @@ class Reading:
 class Relations:
     """The relations of one model as SQL text, and the bare names that renaming needs.
 
-    The rebuilt ones stand beside the target while it is built anew. `struct` is the type of a sequence of several
-    columns, on engines where such a type has a name. `cloned_from` is what `clone_companions` has to be told, where dbt
-    knows: when it defers to another schema.
+    `changes` is the change feed. The rebuilt ones stand beside the target while it is built anew. `struct` is the type
+    of a sequence of several columns, on engines where such a type has a name. `cloned_from` is what `clone_companions`
+    has to be told, where dbt knows: when it defers to another schema.
     """
 
     target: str
@@ -148,7 +157,22 @@ class Relations:
     struct: str
     struct_identifier: str
     rebuilt_struct: str
+    changes: str = ""
+    changes_identifier: str = ""
     cloned_from: str = "from_schema: <where it was cloned from>"
+
+
+@dataclass(frozen=True)
+class ChangeFeed:
+    """What there is of a target's change feed.
+
+    `columns` is None where there is no such table; `version` is the last one that the companion knows of, None where
+    it knows none; `is_whole` tells that the last run had the option on, so that no change is missing.
+    """
+
+    columns: tuple[Column, ...] | None = None
+    version: int | None = None
+    is_whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,7 +185,7 @@ class State:
     `partial` is the flag of dbt's under which the model reads a part of its source only; `waits` tells that a version
     query found no snapshot that is to be applied; `system_type` is the type of the system sequence, where there is one.
     `positions` are those that the companion has, `reads` what this run makes of the reads in the model's SQL, and
-    `last_run` is the number of the last run that appended rows.
+    `last_run` is the number of the last run that appended rows. `changes` tells of the change feed where there is one.
     """
 
     model_sql: str
@@ -182,3 +206,4 @@ class State:
     positions: tuple[Position, ...] = ()
     reads: tuple[Reading, ...] = ()
     last_run: int = 0
+    changes: ChangeFeed = ChangeFeed()

@@ -119,7 +119,7 @@ class Target:
             return {}, Counter()
         kept = self.connection.execute(
             f'select id, __auto_cdc_sequence, __auto_cdc_kind from "{self.name}__auto_cdc"'
-            f" where __auto_cdc_kind <> 'control'"
+            f" where __auto_cdc_kind not in ('control', 'feed')"
         ).fetchall()
         return (
             placed(self.connection, self.name),

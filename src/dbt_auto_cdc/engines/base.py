@@ -143,6 +143,10 @@ class Engine:
         below = Decimal(value) - Decimal(str(distance))
         return f"({below:f})" if below.is_finite() else stored
 
+    def utc_now(self) -> str:
+        """Return the time at which the transaction began, as a timestamp in UTC."""
+        raise NotImplementedError
+
     # types
 
     def is_orderable(self, type_name: str) -> bool:
@@ -279,6 +283,10 @@ class Engine:
     def insert(self, relation: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows; `columns` are quoted and in the query's order."""
         return f"insert into {relation} ({', '.join(columns)})\n{query.render()}"
+
+    def is_located(self, alias: str, query: Query) -> str:
+        """Return the condition that a query gives a row's locator."""
+        return f"{alias}.{self.locator} in (\n{query.render()}\n)"
 
     def delete_located(self, relation: str, query: Query) -> str:
         """Return the statement that removes the rows whose locators a query gives."""

@@ -78,6 +78,10 @@ class DuckDB(Engine):
         """Signed integer types by their bits."""
         return {"tinyint": 8, **super().integers, "hugeint": 128}
 
+    def utc_now(self) -> str:
+        """Return the time in UTC, whatever the session's time zone is and without the extension that knows zones."""
+        return "make_timestamp(epoch_us(now()))"
+
     def composite(self, parts: dict[str, str], type_name: str = "") -> str:
         """Return a struct of named expressions that compares field by field."""
         del type_name

@@ -120,6 +120,10 @@ class Postgres(Engine):
         """Return a sequence so that it is ordered by bytes, wherever it is stored."""
         return f'{expression} collate "C"' if _bare(type_name).removesuffix("[]") in _TEXTS else expression
 
+    def utc_now(self) -> str:
+        """Return the time in UTC."""
+        return "(now() at time zone 'UTC')"
+
     def composite(self, parts: dict[str, str], type_name: str = "") -> str:
         """Return a row of the target's own type, which compares field by field."""
         return f"cast(row({', '.join(parts.values())}) as {type_name})"
@@ -244,6 +248,10 @@ order by attnum"""
         """Return the statements that make a new companion quick to read by key."""
         index = f"create index on {relation} ({', '.join(keys)});\n" if keys else ""
         return f"{index}analyze {relation}"
+
+    def is_located(self, alias: str, query: Query) -> str:
+        """Return the condition that a query gives a row's locator."""
+        return f"{alias}.{self.locator} = any (array(\n{indented(query.render())}\n))"
 
     def delete_located(self, relation: str, query: Query) -> str:
         """Return the statement that removes the rows whose locators a query gives."""

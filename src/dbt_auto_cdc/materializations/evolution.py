@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.materializations import tables
+from dbt_auto_cdc.materializations import change_feed, tables
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.scd import bitemporal_partial, scd1_partial
 from dbt_auto_cdc.scd.job import Job
@@ -30,7 +30,7 @@ def only(job: Job) -> Plan:
     return Plan(
         model=job.model,
         action=f"leave the rows as they are ({flag} reads a part of the source)",
-        steps=(*prepare(job), *tables.record(job)),
+        steps=(*prepare(job), *change_feed.prepared(job), *tables.record(job)),
         appends=job.spec.appends,
         shape=tables.shape(job),
         warnings=warnings,

@@ -1,4 +1,4 @@
-"""`replace_using` and `replace_where`: what one run has to do, as a plan.
+"""`replace_using`, `replace_where` and `recomputed_table`: what one run has to do, as a plan.
 
 Not here: how rows are compared (`scd.replace`); nothing is sent from here.
 """
@@ -13,10 +13,10 @@ from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.resolve import named_in
 from dbt_auto_cdc.scd import changes, replace
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.spec import ReplaceUsing, ReplaceWhere
+from dbt_auto_cdc.spec import RecomputedTable, ReplaceUsing, ReplaceWhere
 
 _USING = [names.STAGE, names.STORED, names.WINNERS, names.EVENTS]
-_WHERE = [names.STAGE, names.GONE, names.EVENTS]
+_WHERE = [names.STAGE, names.GONE, names.EVENTS, names.STORED]
 
 
 def plan_using(table: Table) -> Plan:
@@ -41,12 +41,12 @@ def plan_using(table: Table) -> Plan:
 
 
 def plan_where(table: Table) -> Plan:
-    """Return the plan of a `replace_where` run; raises `AutoCdcError` with everything against it. Pure."""
+    """Return the plan of a `replace_where` or `recomputed_table` run; raises as `plan_using` does. Pure."""
     written = table.spec
-    assert isinstance(written, ReplaceWhere)  # noqa: S101 - the bridge hands over what was parsed for this
+    assert isinstance(written, ReplaceWhere | RecomputedTable)  # noqa: S101 - the bridge hands over these
     why = tables.builds_because(table)
     job = table.job(builds=why is not None)
-    predicate = written.replace_where
+    predicate = written.replace_where if isinstance(written, ReplaceWhere) else "true"
     _refuse(job, _unknown_to_the_target(job, predicate))
     if job.reads_a_part:
         return evolution.only(job)
@@ -62,7 +62,12 @@ def plan_where(table: Table) -> Plan:
             *replace.replace_range(job),
             *tables.record(job),
         )
-    return tables.finished(job, why or "replace the rows in the range", steps, _WHERE)
+    action = (
+        "replace the rows in the range"
+        if isinstance(written, ReplaceWhere)
+        else "replace the rows that differ"
+    )
+    return tables.finished(job, why or action, steps, _WHERE)
 
 
 def _refuse(job: Job, problems: list[str]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
+from dbt_auto_cdc.materializations import change_feed
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.resolve import as_events, resolve
 from dbt_auto_cdc.scd import (
@@ -148,6 +149,7 @@ def definition(job: Job) -> Control:
         once=(*done, *(name for name in read_now if name not in done)),
         materialized=job.spec.KIND,
         system_type=job.layout.system_type,
+        change_data_feed=job.spec.change_data_feed and (job.builds or recorded is not None),
     )
 
 
@@ -165,6 +167,7 @@ def build(job: Job, before: State, rows: Query, remembers: Sequence[Query]) -> t
         Step("create the companion", job.engine.create_table(companion, companion_rows(job, remembers))),
         *_made_ready(job, companion),
         *_create_target(job, target, rows),
+        *change_feed.built(job, before, target, companion),
         *(_swap(job, before) if is_replaced else ()),
     )
 
@@ -292,9 +295,10 @@ def shape(job: Job) -> str:
 def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[str]) -> Plan:
     """Return the plan, with the working tables freed in the end."""
     steps = (*expectations.checked(job), *steps)
-    if job.builds:
-        steps = (*struct_type(job), *steps)
+    steps = (*struct_type(job), *steps) if job.builds else change_feed.watched(job, steps)
     working = [*working, *([names.CHECKED] if job.spec.expectations else [])]
+    if job.spec.change_data_feed:
+        working = [*working, *change_feed.WORKING]
     reads = job.state.reads
     first = (step for reading in reads for step in reading.first)
     steps = (*first, *steps, *(step for reading in reads for step in reading.record))

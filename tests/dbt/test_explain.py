@@ -123,7 +123,7 @@ def test_a_plan_that_is_refused_is_refused_here_too(shop: Project) -> None:
         ("usrs", "auto_cdc: model usrs: there is no such model; did you mean users?"),
         (
             "events",
-            "auto_cdc: model events: it is materialized as ephemeral; name a model materialized as append_flow, auto_cdc",
+            "auto_cdc: model events: it is materialized as ephemeral; name a model materialized as append_flow",
         ),
     ],
 )

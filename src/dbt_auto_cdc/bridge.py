@@ -15,6 +15,7 @@ from dbt_auto_cdc.engines import engine_for, required
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, did_you_mean
 from dbt_auto_cdc.execute import Outcome, Send, Sent, Tell, execute
+from dbt_auto_cdc.files import reading as file_reading
 from dbt_auto_cdc.flows import Flow, parse_appends, parse_flows
 from dbt_auto_cdc.materializations import append_flow, auto_cdc, auto_cdc_snapshot
 from dbt_auto_cdc.materializations import replace as replace_rows
@@ -382,6 +383,7 @@ EXPORTS: dict[str, Callable[..., object]] = {
     **sources.EXPORTS,
     **table_changes.EXPORTS,
     **streams.EXPORTS,
+    **file_reading.EXPORTS,
     "open_model": open_model,
     "companion_identifier": companion_identifier,
     "beside_identifiers": beside_identifiers,

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.errors import AutoCdcError, said_by
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.spec import Expectation
 
@@ -24,6 +24,9 @@ class Sent:
 
 Send = Callable[[str, str], Sent]
 Tell = Callable[[str], object]
+
+# What begins an error that a statement of ours raises by itself.
+OWN = "auto_cdc: "
 
 # From how many seconds on a person wants to see where a run stands.
 _LONG = 10.0
@@ -109,13 +112,26 @@ def execute(plan: Plan, send: Send, tell: Tell | None = None) -> Outcome:
         if tell and started - begun > _LONG:
             place = f"step {number} of {len(plan.steps)}, after {started - begun:.0f} s"
             tell(f"auto_cdc: model {plan.model}: {place}: {step.title}")
-        sent = send(step.name, step.text)
+        sent = _sent(plan, step, send)
         outcome.seconds[step.name] = time.perf_counter() - started
         if step.measures:
             _judge(plan.model, step, sent.row, outcome)
         if step.counts:
             outcome.measures[step.counts] = outcome.measures.get(step.counts, 0) + sent.count
     return outcome
+
+
+def _sent(plan: Plan, step: Step, send: Send) -> Sent:
+    """Send one statement; what the plan knows of an engine's error is said in front of it."""
+    try:
+        return send(step.name, step.text)
+    except Exception as error:
+        fault = next((fault for fault in plan.faults if fault.says.search(str(error))), None)
+        if fault is None:
+            raise
+        own = str(error).partition(OWN)[2].splitlines()
+        said = own[0] if own else said_by("the engine", error)
+        raise AutoCdcError(plan.model, [f"{fault.text}; {said}"]) from error
 
 
 def _judge(model: str, step: Step, row: Mapping[str, object], outcome: Outcome) -> None:

@@ -20,6 +20,7 @@ from dbt_auto_cdc.spec import (
     APPENDING,
     CONDITIONS,
     SEQUENCES,
+    WHOLE,
     AutoCdc,
     FlowEvents,
     Spec,
@@ -89,6 +90,7 @@ def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tu
         ask=ask,
         goes_on=goes_on,
         appends=model.materialized in APPENDING,
+        whole=_whole(model),
         partial=partial,
         positions={position.name.lower(): position for position in state.positions},
     )
@@ -100,6 +102,14 @@ def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tu
     else:
         spec, state = _observe_feed(_looking(model, looks), state, ask)
     return _reading(spec, state, readings)
+
+
+def _whole(model: Model) -> frozenset[str]:
+    """Return the reads of which every run needs everything: for whole dumps, and for a range that is replaced."""
+    sqls = [flow.sql for flow in model.flows if flow.is_snapshot]
+    if model.materialized in WHOLE:
+        sqls.append(model.sql)
+    return frozenset(read.header for sql in sqls for read in reads.cut(sql))
 
 
 def _looking(model: Model, looks: Mapping[str, str]) -> Model:

@@ -58,6 +58,14 @@ class Write:
 
 
 @dataclass(frozen=True)
+class Fault:
+    """What an engine may say of what it reads, as a pattern, and what that means to the user."""
+
+    says: re.Pattern[str]
+    text: str
+
+
+@dataclass(frozen=True)
 class Step:
     """One statement.
 
@@ -105,6 +113,7 @@ class Plan:
     warnings: tuple[str, ...] = ()
     flows: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
     expected: tuple[Expectation, ...] = ()
 
     @property

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dbt_auto_cdc.engines.base import Engine
 
 # The kinds of reads, each with the module that has its `problems` and `observe`.
-KINDS = {"stream": "dbt_auto_cdc.streams"}
+KINDS = {"stream": "dbt_auto_cdc.streams", "files": "dbt_auto_cdc.files.reading"}
 
 _BEGIN = "-- auto_cdc: read "
 _END = "-- auto_cdc: end of read"
@@ -119,7 +119,8 @@ class Around:
     """What a kind of read may look at: the model, the positions that it left, and a way to ask the engine.
 
     `goes_on` tells that the target that is there is kept; without that a read starts over. `appends` says that rows
-    that are read twice are there twice. `partial` is the flag under which the model reads a part of its source.
+    that are read twice are there twice. `whole` has the headers of reads of which every run needs
+    everything. `partial` is the flag under which the model reads a part of its source.
     """
 
     model: str
@@ -128,6 +129,7 @@ class Around:
     ask: Callable[[str], Sequence[Sequence[object]]]
     goes_on: bool
     appends: bool
+    whole: frozenset[str] = frozenset()
     partial: str = ""
     positions: Mapping[str, Position] = field(default_factory=dict)
 

@@ -34,6 +34,7 @@ def relations_of(adapter_type: str, identifier: str, *, target: str, beside: Bes
         companion_identifier=companion,
         rebuilt_target=at(_with_suffix(identifier, names.REBUILT, adapter_type)),
         rebuilt_companion=at(_with_suffix(companion, names.REBUILT, adapter_type)),
+        files=at(_with_suffix(identifier, names.FILES, adapter_type)),
         struct=at(struct),
         struct_identifier=struct,
         rebuilt_struct=at(_with_suffix(struct, names.REBUILT, adapter_type)),

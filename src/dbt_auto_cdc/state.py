@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from dbt_auto_cdc.plan import Step
+from dbt_auto_cdc.plan import Fault, Step
 
 FORMAT_VERSION = 1
 
@@ -125,7 +125,7 @@ class Reading:
 
     `look` is a relation of the same columns that is there before the run, and `sql` the one that is read. `first` are
     the steps before anything is read, `record` those that remember how far the run came; `working` are the working
-    tables that they use. `told` says it to a person.
+    tables that they use. `faults` say in words what may go wrong while it is read. `told` says it to a person.
     """
 
     name: str
@@ -136,6 +136,7 @@ class Reading:
     record: tuple[Step, ...] = ()
     working: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
     told: str = ""
 
 
@@ -143,9 +144,10 @@ class Reading:
 class Relations:
     """The relations of one model as SQL text, and the bare names that renaming needs.
 
-    `changes` is the change feed. The rebuilt ones stand beside the target while it is built anew. `struct` is the type
-    of a sequence of several columns, on engines where such a type has a name. `cloned_from` is what `clone_companions`
-    has to be told, where dbt knows: when it defers to another schema.
+    `changes` is the change feed, `files` the table of the files that were read. The rebuilt ones stand beside the
+    target while it is built anew. `struct` is the type of a sequence of several columns, on engines where such a type
+    has a name. `cloned_from` is what `clone_companions` has to be told, where dbt knows: when it defers to another
+    schema.
     """
 
     target: str
@@ -154,6 +156,7 @@ class Relations:
     companion_identifier: str
     rebuilt_target: str
     rebuilt_companion: str
+    files: str
     struct: str
     struct_identifier: str
     rebuilt_struct: str

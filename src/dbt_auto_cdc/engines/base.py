@@ -34,6 +34,7 @@ class Engine:
     identifier_limit: int = 63
     comparable_structs: bool = False
     named_structs: bool = False
+    reads_files: bool = False
     begin: str = ""
     union: str = "union all"
 
@@ -217,6 +218,10 @@ class Engine:
         """
         del relations
         return ""
+
+    def has_table(self, relation: str) -> str:
+        """Return the query that has a row if a table is there; asked where the engine reads files."""
+        raise NotImplementedError
 
     def list_indexes(self, relation: str) -> str:
         """Return the query of the names, behind a `=`, and statements of the indexes that forbid to alter a table.

@@ -42,13 +42,24 @@ def _names(relation: str) -> list[str]:
     return [_unquoted(name) for name in re.findall(_QUOTED, relation)]
 
 
+def _is(relation: str) -> list[str]:
+    """Return the conditions on DuckDB's catalog for one table."""
+    *place, table = _names(relation)
+    schema, database = place[-1:], place[-2:-1]
+    return [
+        f"table_name = {text(table)}",
+        f"schema_name = {text(schema[0]) if schema else 'current_schema()'}",
+        f"database_name = {text(database[0]) if database else 'current_database()'}",
+    ]
+
+
 def _members(parts: list[str]) -> dict[str, str]:
     """Return the members of a struct or union with their types; names differ by more than case."""
     members = [found for part in parts if (found := _MEMBER.fullmatch(part))]
     return {found["name"].strip('"').lower(): found["type"] for found in members}
 
 
-def _patterns(path: str) -> list[str]:
+def patterns_of(path: str, inside: str = "*") -> list[str]:
     """Return what DuckDB has to look for: a pattern as it is, else the file of that name and those of the folder.
 
     DuckDB takes a file of an object store for granted, and fails where there is none; a pattern is looked up.
@@ -56,7 +67,7 @@ def _patterns(path: str) -> list[str]:
     scheme, _, place = path.rpartition("://")
     if set(path) & set("*?[") or scheme.lower() in {"http", "https"}:
         return [path]
-    files = f"{path.rstrip('/')}/*"
+    files = f"{path.rstrip('/')}/{inside}"
     if path.endswith("/") or (scheme and "/" not in place):
         return [files]
     return [f"{path[:-1]}[{path[-1]}]" if scheme and path[-1].isalnum() else path, files]
@@ -197,15 +208,13 @@ class DuckDB(Engine):
             return self.integers.get(narrow, 99) <= _FLOATS[wide] or narrow == "float"
         return narrow in _TIMES and _TIMES[narrow] <= _TIMES.get(wide, -1)
 
+    def has_table(self, relation: str) -> str:
+        """Return the query that has a row if a table is there."""
+        return f"select 1 from duckdb_tables()\nwhere {all_of(_is(relation))}"
+
     def list_indexes(self, relation: str) -> str:
         """Return the query of a table's indexes, with which DuckDB refuses to alter or drop any of its columns."""
-        *place, table = _names(relation)
-        schema, database = place[-1:], place[-2:-1]
-        where = [
-            f"table_name = {text(table)}",
-            f"schema_name = {text(schema[0]) if schema else 'current_schema()'}",
-            f"database_name = {text(database[0]) if database else 'current_database()'}",
-        ]
+        where = _is(relation)
         return f"select '=' || index_name, sql\nfrom duckdb_indexes()\nwhere {all_of(where)}\norder by index_name"
 
     def index(self, relation: str, name: str, sql: str) -> Index:
@@ -227,7 +236,7 @@ class DuckDB(Engine):
         The content is left out, so no file is read. The condition holds always: without a look at the size, DuckDB
         asks an object store for every single file, though the listing has told it all.
         """
-        patterns = ", ".join(map(text, _patterns(path)))
+        patterns = ", ".join(map(text, patterns_of(path)))
         return (
             "select filename as path, parse_filename(filename) as name, size, last_modified as modification_time\n"
             f"from read_blob([{patterns}])\n"
@@ -249,5 +258,10 @@ class DuckDB(Engine):
 
 
 ENGINE = DuckDB(
-    name="DuckDB", locator="rowid", identifier_limit=255, comparable_structs=True, union="union all by name"
+    name="DuckDB",
+    locator="rowid",
+    identifier_limit=255,
+    comparable_structs=True,
+    union="union all by name",
+    reads_files=True,
 )

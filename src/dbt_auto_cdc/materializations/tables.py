@@ -316,6 +316,7 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
         flows=job.spec.told if isinstance(job.spec, FlowEvents) else (),
         expected=_expected(job),
         reads=tuple(reading.told for reading in reads),
+        faults=tuple(fault for reading in reads for fault in reading.faults),
     )
 
 

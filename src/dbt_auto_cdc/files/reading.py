@@ -1,0 +1,523 @@
+"""What a run makes of `read_files`: which files are new, which columns they have, and what is remembered of both.
+
+Files that were read are rows of a table beside the target, the columns are part of the read's position; both are
+written in the transaction that writes the rows.
+
+Not here: what may be written (`options`), and how an engine spells it (`duckdb`, `values`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dbt_auto_cdc import names, reads
+from dbt_auto_cdc.engines import engine_for
+from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
+from dbt_auto_cdc.files import values
+from dbt_auto_cdc.files.duckdb import FAULTS, FILE, MISSING, TEXTS, Files
+from dbt_auto_cdc.files.options import Options, parse, wrong
+from dbt_auto_cdc.files.values import Converted, Rescued
+from dbt_auto_cdc.plan import Fault, Step
+from dbt_auto_cdc.reads import Around, Read
+from dbt_auto_cdc.spec import SPECS
+from dbt_auto_cdc.sql import any_of, comma, text
+from dbt_auto_cdc.state import Position, Reading
+
+KIND = "files"
+METADATA = "_metadata"
+Ask = Callable[[str], Sequence[Sequence[object]]]
+
+# Where files are read once. Everywhere else, and for whole dumps, they are all read whenever the SQL is.
+_STEP_BY_STEP = ("auto_cdc", "append_flow", "replace_using")
+
+
+# what may be written
+
+
+def read_files(  # noqa: PLR0913 - one call from Jinja, all by name
+    *,
+    model: str,
+    adapter_type: str,
+    path: Any,
+    options: Mapping[str, object],
+    others: Sequence[object],
+    before: list[dict[str, object]],
+    looks: bool,
+    ask: Ask,
+) -> str:
+    """Return files as a relation for FROM, and note it in `before`, which has the model's reads before it.
+
+    As it stands it gives the rows of all files that are there: with `looks`, in the columns that they have now. Raises
+    `AutoCdcError` for what is wrong with the arguments by themselves, and for an engine that reads no files.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    problems = wrong(path, given, others)
+    if problems:
+        raise AutoCdcError(model, problems)
+    parsed, _ = parse(path, given)
+    noted = {"path": path, "given": {name: _plain(value) for name, value in given.items()}}
+    read = Read(KIND, parsed.name or KIND, noted)
+    if looks:
+        engine = _reading_engine(adapter_type, model)
+        found = _Found(
+            read, parsed, engine, model, ask, Files(path, parsed, read.name, f"{names.PREFIX}{KIND}")
+        )
+        read = replace(read, sql=found.plain())
+    else:
+        read = replace(read, sql=f"select cast(null as varchar) as {parsed.rescued_data_column}")
+    before.append(read.noted)
+    return reads.marked(read)
+
+
+def _plain(value: object) -> object:
+    """A value as it can be noted: dates are text there."""
+    return value if isinstance(value, (bool, int, float, str, list, dict)) else str(value)
+
+
+def _reading_engine(adapter_type: str, model: str) -> Engine:
+    engine = engine_for(adapter_type)
+    return _reading(engine, engine.name if engine else adapter_type, model)
+
+
+def _reading(engine: Engine | None, called: str, model: str) -> Engine:
+    if engine is None or not engine.reads_files:
+        problem = (
+            f"read_files is for DuckDB, and {called} reads no files in SQL; load them into a table first, and read that"
+            f" with stream(ref(...))"
+        )
+        raise AutoCdcError(model, [problem])
+    return engine
+
+
+def problems(read: Read, materialized: str) -> list[str]:
+    """Return why files do not go with a model's materialization: they go with every one, or are all read there."""
+    given = read.options["given"]
+    if materialized == "replace_where" or materialized in _STEP_BY_STEP:
+        return []
+    return [
+        f"read_files {read.name} has {name}, and a model materialized as {materialized} reads all files in every run;"
+        f" leave it out"
+        for name in ("allow_overwrites", "include_existing_files", "max_files_per_trigger")
+        if name in given
+    ]
+
+
+# what is found
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The columns of files with their types, in order, and the fields that go into each: of JSON maybe several."""
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    stored: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The files of a read, and what is known of their columns from earlier runs."""
+
+    read: Read
+    options: Options
+    engine: Engine
+    model: str
+    ask: Ask
+    files: Files
+    recorded: Mapping[str, str] = field(default_factory=dict)
+
+    def _refuse(self, problem: str) -> AutoCdcError:
+        return AutoCdcError(self.model, [f"read_files {self.read.name}: {problem}"])
+
+    def _asked(self, query: str) -> Sequence[Sequence[object]]:
+        """Ask the engine about what is in files; a file that cannot be read is refused in words."""
+        try:
+            return self.ask(query)
+        except Exception as error:
+            raise self._refuse(f"{_fault(self.read)} {said_by(self.engine.name, error)}") from error
+
+    # files
+
+    def look(self) -> tuple[int, int]:
+        """Look for files that are to be read; returns their number and their bytes."""
+        self._asked(self.files.list_names())
+        if not self._told(f"select count(*) where {self.files.value('names')} is not null")[0]:
+            return 0, 0
+        self._asked(self.files.list_files())
+        return self._count()
+
+    def _count(self) -> tuple[int, int]:
+        number, size, *_ = self._told(self.files.told())
+        if number:
+            for statement in self.files.choose():
+                self.ask(statement)
+        return int(str(number)), int(str(size))
+
+    def _told(self, query: str) -> Sequence[object]:
+        return self._asked(query)[0]
+
+    def leave_corrupt_out(self) -> tuple[int, int, list[str]]:
+        """Take files that cannot be read from those that are; returns number and bytes of the rest, and the others."""
+        self._asked(self.files.find_corrupt())
+        found = self._told(f"select cast(to_json({self.files.value('corrupt')}) as varchar)")[0]
+        corrupt = json.loads(str(found)) if found is not None else []
+        self.ask(self.files.part("skipped"))
+        if corrupt:
+            self.ask(self.files.part("files"))
+        return *self._count(), list(corrupt or [])
+
+    # columns
+
+    def shape(self, *, has_files: bool) -> tuple[_Shape, list[str]]:
+        """Return the columns, and the fields that are new to a read that goes on."""
+        hints = self._hints()
+        fields = self._fields() if has_files else {}
+        known = {**self.recorded}
+        for name, type_name in hints.items():
+            known[_same(name, known) or name] = type_name
+        mode = self.options.schema_evolution_mode
+        new = [name for name in fields if not _same(name, known) and self._is_fit(name)]
+        new = list({name.lower(): name for name in reversed(new)}.values())[::-1]
+        takes = mode == "add_new_columns" or not self.recorded
+        types = {**known, **(self._infer(new, fields) if takes and new else {})}
+        spellings = {
+            name: tuple(
+                sorted((one for one in fields if one.lower() == name.lower()), key=lambda one: one != name)
+            )
+            for name in types
+        }
+        return _Shape(types, spellings, fields), [] if takes and not self.recorded else new
+
+    def _is_fit(self, name: str) -> bool:
+        """Whether a field can be a column; a name that we use ourselves is rescued."""
+        ours = {self.options.rescued_data_column.lower(), METADATA}
+        return bool(name) and not names.is_reserved(name) and name.lower() not in ours
+
+    def _hints(self) -> dict[str, str]:
+        """Return the hinted types in the engine's words."""
+        hints = dict(self.options.schema_hints)
+        if not hints:
+            return {}
+        nulls = comma(
+            f"cast(null as {type_name}) as {self.engine.quote(name)}" for name, type_name in hints.items()
+        )
+        try:
+            rows = self.ask(self.engine.describe(f"select\n    {nulls}"))
+        except Exception as error:
+            said = said_by(self.engine.name, error)
+            raise self._refuse(
+                f"schema_hints has a type that {self.engine.name} does not know; {said}"
+            ) from error
+        return dict(zip(hints, (str(row[1]) for row in rows), strict=True))
+
+    def _fields(self) -> dict[str, str]:
+        """Return the fields in the files, with the types that they have there; text for JSON and CSV."""
+        if self.options.format == "json":
+            first, every = (json.loads(str(one or "[]")) or [] for one in self._told(self.files.fields()))
+            return dict.fromkeys([*first, *(one for one in every if one not in first)], values.TEXT)
+        described = self._asked(self.engine.describe(self.files.describe()))
+        return {str(row[0]).removeprefix("="): str(row[1]) for row in described}
+
+    def _infer(self, new: Sequence[str], fields: Mapping[str, str]) -> dict[str, str]:
+        """Return the types of new columns."""
+        if self.options.format in {"parquet", "avro"}:
+            return {name: fields[name] for name in new}
+        if not self.options.infer_column_types:
+            return dict.fromkeys(new, values.TEXT)
+        kinds = json.loads(str(self._told(self.files.kinds(new))[0]))
+        return {name: values.type_of(found or []) for name, found in zip(new, kinds, strict=True)}
+
+    # SQL
+
+    def empty(self, shape: _Shape) -> str:
+        """Return a relation of the same columns without rows."""
+        quote = self.engine.quote
+        columns = [f"cast(null as {type_name}) as {quote(name)}" for name, type_name in shape.types.items()]
+        columns.append(f"cast(null as varchar) as {quote(self.options.rescued_data_column)}")
+        if self.options.metadata:
+            columns.append(f"cast(null as {_METADATA_TYPE}) as {METADATA}")
+        return f"select\n    {comma(columns)}\nwhere false"
+
+    def rows(self, shape: _Shape, paths: str) -> str:
+        """Return the rows of files in their columns, with what was rescued."""
+        is_json = self.options.format == "json"
+        columns, lost = list[str](), list[Rescued]()
+        for name, type_name in shape.types.items():
+            converted, parts = self._column(name, type_name, shape)
+            columns.append(f"{converted.value} as {self.engine.quote(name)}")
+            lost += parts
+        if self.options.schema_evolution_mode != "none":
+            lost += [self._unknown(shape)] if is_json else self._beside(shape)
+        file = f"rec.{FILE}"
+        columns.append(
+            f"{values.rescued(lost, file)} as {self.engine.quote(self.options.rescued_data_column)}"
+        )
+        joined = ""
+        if self.options.metadata:
+            columns.append(f"{self.files.metadata()} as {METADATA}")
+            joined = f"\njoin {self.files.facts(paths)} as facts on facts.path = {file}"
+        shapes = (
+            {}
+            if not is_json
+            else {spellings[0]: shape.types[name] for name, spellings in shape.spellings.items() if spellings}
+        )
+        return f"select\n    {comma(columns)}\nfrom {self.files.rows(paths, shapes)} as rec{joined}"
+
+    def _column(self, name: str, type_name: str, shape: _Shape) -> tuple[Converted, list[Rescued]]:
+        """Return a column's value, and what of it is rescued."""
+        spellings = shape.spellings.get(name, ())
+        if not spellings:
+            return Converted(self.engine.null(type_name)), []
+        if self.options.format in {"parquet", "avro"}:
+            source = f"rec.{self.engine.quote(spellings[0])}"
+            found = values.from_typed(source, shape.stored[spellings[0]], type_name)
+            raw = f"cast(to_json({source}) as varchar)"
+        elif self.options.format == "csv":
+            source = f"rec.{self.engine.quote(spellings[0])}"
+            found = values.from_text(source, type_name, self.engine.fields)
+            raw = f"cast(to_json({source}) as varchar)"
+        else:
+            return self._json_column(type_name, spellings)
+        return found, [Rescued(found.misfit, values.member(spellings[0], raw))] if found.misfit else []
+
+    def _json_column(self, type_name: str, spellings: tuple[str, ...]) -> tuple[Converted, list[Rescued]]:
+        """Return a column's value from the first of its spellings that a record has; what a second has is rescued."""
+        extract = "json_extract" if values.is_nested(type_name) else "json_extract_string"
+        sources = [f"struct_extract(rec.{TEXTS}, {text(spellings[0])})"]
+        sources += [f"{extract}(rec.json, {text(values.pointer(one))})" for one in spellings[1:]]
+        source = sources[0] if len(sources) == 1 else f"coalesce({', '.join(sources)})"
+        found = values.from_text(source, type_name, self.engine.fields, is_json=True)
+        raws = [f"cast(json_extract(rec.json, {text(values.pointer(one))}) as varchar)" for one in spellings]
+        lost = []
+        for place, (one, raw) in enumerate(zip(spellings, raws, strict=True)):
+            earlier = [f"{before} is not null" for before in sources[:place]]
+            when = [f"({any_of(earlier)}) and {sources[place]} is not null"] if earlier else []
+            if found.misfit:
+                only = f" and not ({any_of(earlier)})" if earlier else ""
+                when.append(f"({found.misfit} and {sources[place]} is not null{only})")
+            if when:
+                lost.append(Rescued(any_of(when), values.member(one, raw)))
+        return found, lost
+
+    def _unknown(self, shape: _Shape) -> Rescued:
+        """What a JSON record has beside the columns, whatever it is called."""
+        known = ", ".join(text(one) for spellings in shape.spellings.values() for one in spellings) or "''"
+        keys = "json_keys(rec.json)"
+        other = f"list_filter({keys}, lambda one: not list_contains([{known}], one))"
+        pointer = "'/' || replace(replace(one, '~', '~0'), '/', '~1')"
+        entry = f"cast(to_json(one) as varchar) || ':' || cast(json_extract(rec.json, {pointer}) as varchar)"
+        members = f"array_to_string(list_transform({other}, lambda one: {entry}), ',')"
+        return Rescued(f"({keys} <> [{known}] and len({other}) > 0)", members)
+
+    def _beside(self, shape: _Shape) -> list[Rescued]:
+        """What files with columns have beside ours."""
+        known = {one for spellings in shape.spellings.values() for one in spellings}
+        rescued = []
+        for one in shape.stored:
+            if one not in known:
+                source = f"rec.{self.engine.quote(one)}"
+                raw = values.member(one, f"cast(to_json({source}) as varchar)")
+                rescued.append(Rescued(f"{source} is not null", raw))
+        return rescued
+
+    def plain(self) -> str:
+        """Return the rows of all files that are there now, which the SQL names one by one."""
+        number, _ = self.look()
+        shape, _ = self.shape(has_files=bool(number))
+        if not number:
+            return self.empty(shape)
+        listed_paths = self._told(f"select cast(to_json({self.files.value('paths')}) as varchar)")[0]
+        paths = "[" + ", ".join(map(text, json.loads(str(listed_paths or "[]")))) + "]"
+        return self.rows(shape, paths) if paths != "[]" else self.empty(shape)
+
+
+_METADATA_TYPE = (
+    "struct(file_path varchar, file_name varchar, file_size bigint, file_modification_time timestamptz)"
+)
+
+
+def _same(name: str, known: Mapping[str, str]) -> str | None:
+    """Return how a name is spelt among known ones."""
+    return next((one for one in known if one.lower() == name.lower()), None)
+
+
+def _fault(read: Read) -> str:
+    return (
+        f"a file of {read.options['path']} cannot be read; mend it or take it away, and write files aside and move them"
+        f" in when they are whole;"
+    )
+
+
+# what a run makes of it
+
+
+def observe(read: Read, around: Around, number: int) -> Reading:
+    """Look at which files are new and what they have; raises `AutoCdcError` with what stands against reading them."""
+    engine = _reading(around.engine, around.engine.name, around.model)
+    options, _ = parse(read.options["path"], read.options["given"])
+    if read.header in around.whole:
+        around = replace(around, positions={}, goes_on=False, partial="--empty" if around.partial else "")
+    position = around.positions.get(read.name.lower()) if around.goes_on else None
+    _refuse_unfit(read, around, position)
+    registry = around.relations.files if _has_registry(around) else ""
+    if position is not None and not registry:
+        problem = (
+            f"{around.relations.files}, where the files stand that were read, is gone; bring it back, or rebuild the"
+            f" target with --full-refresh"
+        )
+        raise AutoCdcError(around.model, [f"read_files {read.name}: {problem}"])
+    variable = f"{names.PREFIX}{around.relations.identifier}_{number}"
+    files = Files(
+        str(read.options["path"]), options, read.name, variable, registry=registry if around.goes_on else ""
+    )
+    recorded = dict(position.more.get("columns", {})) if position is not None else {}  # type: ignore[call-overload]
+    found = _Found(read, options, engine, around.model, around.ask, files, recorded)
+    return _Run(found, around, position).reading()
+
+
+def _refuse_unfit(read: Read, around: Around, position: Position | None) -> None:
+    if position is None:
+        return
+    problem = ""
+    if position.is_sample:
+        problem = (
+            f"{around.relations.target} was built with a part of it; rebuild the target with --full-refresh"
+        )
+    elif position.kind != KIND:
+        problem = f"it was read as {position.kind} before; give it another name, as in name='{read.name}_2'"
+    if problem:
+        raise AutoCdcError(around.model, [f"read_files {read.name}: {problem}"])
+
+
+def _has_registry(around: Around) -> bool:
+    return bool(around.ask(around.engine.has_table(around.relations.files)))
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One run's view of a read."""
+
+    found: _Found
+    around: Around
+    position: Position | None
+
+    @property
+    def _is_first(self) -> bool:
+        return self.position is None
+
+    def reading(self) -> Reading:
+        """Return what the run does with the files."""
+        found, read = self.found, self.found.read
+        number, size = found.look()
+        corrupt = list[str]()
+        if number and found.options.ignore_corrupt_files:
+            number, size, corrupt = found.leave_corrupt_out()
+        shape, new = found.shape(has_files=bool(number))
+        self._refuse(shape, new)
+        only_noted = self._is_first and not found.options.include_existing_files
+        empty = found.empty(shape)
+        is_whole = read.header in self.around.whole
+        reads_none = not number or only_noted or self.around.partial == "--empty"
+        told = f"files {read.name}: {number} of {read.options['path']}, {size} bytes"
+        return Reading(
+            name=read.name,
+            header=read.header,
+            look=empty,
+            sql=empty if reads_none else found.rows(shape, found.files.value("paths")),
+            record=()
+            if is_whole
+            else self._record(shape, number=number, corrupt=len(corrupt), noted=only_noted),
+            warnings=self._warnings(corrupt),
+            told=told + (", noted and not read" if only_noted and number else ""),
+            faults=self._faults(),
+        )
+
+    def _refuse(self, shape: _Shape, new: Sequence[str]) -> None:
+        if not shape.types:
+            problem = (
+                f"no file of {self.found.read.options['path']} is there yet, so its columns are not known; let a file"
+                f" come, or name columns with their types, schema_hints='id bigint, ...', and the run goes on without"
+            )
+            raise AutoCdcError(self.around.model, [f"read_files {self.found.read.name}: {problem}"])
+        if new and self.found.options.schema_evolution_mode == "fail_on_new_columns":
+            number, them = ("a new field", "it") if len(new) == 1 else (f"{len(new)} new fields", "them")
+            problem = (
+                f"the files have {number}, {listed(new)}, and schema_evolution_mode is fail_on_new_columns; add {them}"
+                f" to schema_hints, or set it to add_new_columns or rescue"
+            )
+            raise AutoCdcError(self.around.model, [f"read_files {self.found.read.name}: {problem}"])
+
+    def _warnings(self, corrupt: Sequence[str]) -> tuple[str, ...]:
+        if not corrupt:
+            return ()
+        number, change = (
+            ("1 file", "it changes") if len(corrupt) == 1 else (f"{len(corrupt)} files", "they change")
+        )
+        text = f"{number} cannot be read, and left out until {change}, for example {corrupt[0]}"
+        return (f"read_files {self.found.read.name}: {text}",)
+
+    def _faults(self) -> tuple[Fault, ...]:
+        read = self.found.read
+        gone = f"read_files {read.name}: a file went away while it was read; run again"
+        return (
+            Fault(re.compile(MISSING), gone),
+            Fault(re.compile(FAULTS), f"read_files {read.name}: {_fault(read).rstrip(';')}"),
+        )
+
+    def _record(self, shape: _Shape, *, number: int, corrupt: int, noted: bool) -> tuple[Step, ...]:
+        """Remember files and columns."""
+        around, files, name = self.around, self.found.files, self.found.read.name
+        companion = around.relations.companion
+        if around.partial:
+            if not around.appends or around.goes_on or around.partial == "--empty":
+                return ()
+            return (_insert_position(companion, Position(KIND, name, is_sample=True)),)
+        registry = around.relations.files
+        steps = [Step("make the table of the files that were read", files.create_registry(registry))]
+        if not around.goes_on or self._is_first:
+            steps.append(Step(f"forget the files of {name} that were read", files.forget(registry)))
+        else:
+            steps = []
+            if number or corrupt:
+                steps.append(
+                    Step("make room for files that are read again", self._again(registry, number, corrupt))
+                )
+        if number:
+            state = "existing" if noted else "read"
+            steps.append(Step(f"remember the files of {name}", files.record(registry, "files", state)))
+        if corrupt:
+            steps.append(
+                Step(f"remember the files of {name} left out", files.record(registry, "skipped", "skipped"))
+            )
+        now = Position(KIND, name, more={"columns": dict(shape.types)})
+        if self.position is None:
+            steps.append(_insert_position(companion, now))
+        elif self.position.text != now.text:
+            where = f"{names.KIND} = 'position' and {names.CONTROL} = {text(self.position.written)}"
+            sql = f"update {companion} set {names.CONTROL} = {text(now.text)}\nwhere {where}"
+            steps.append(Step(f"remember the columns of {name}", sql))
+        return tuple(steps)
+
+    def _again(self, registry: str, number: int, corrupt: int) -> str:
+        held = [what for what, count in (("files", number), ("skipped", corrupt)) if count]
+        return self.found.files.forget(registry, held)
+
+
+def _insert_position(companion: str, position: Position) -> Step:
+    sql = (
+        f"insert into {companion} ({names.KIND}, {names.CONTROL}) values ('position', {text(position.text)})"
+    )
+    return Step(f"remember the columns of {position.name}", sql)
+
+
+def reads_in_steps(*, materialized: str, command: str) -> bool:
+    """Tell whether a model is run by one of our materializations, which looks at the files by itself."""
+    return materialized in SPECS and command in {"run", "build", "retry", "clone"}
+
+
+EXPORTS: dict[str, Callable[..., object]] = {"read_files": read_files, "reads_in_steps": reads_in_steps}

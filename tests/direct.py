@@ -5,11 +5,11 @@ Not here: dbt projects (`dbt_project`) and expected tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from dbt_auto_cdc import bridge
+from dbt_auto_cdc import bridge, operations
 from dbt_auto_cdc.execute import Outcome, Sent
 from dbt_auto_cdc.plan import Plan
 from tests.databases import Connection, Result, adapter_of, tables_of
@@ -81,6 +81,18 @@ class Direct:
             outcome = bridge.run_plan(plan=plan, send=self._send)
         self._close(plan)
         return outcome
+
+    def reset_streams(self, streams: Sequence[str] | str | None) -> str:
+        """Forget how far streams were read, as the operation does, and return what was done."""
+        model = self._model({"materialized": "append_flow"}, "select 1")
+        plan = operations.plan_reset(
+            model=model,
+            ask=lambda query: self.connection.execute(query).fetchall(),
+            companion_exists=model.relations.companion.strip('"') in tables_of(self.connection),
+            streams=streams,
+        )
+        self.execute(plan)
+        return plan.action
 
     def execute(self, plan: Plan) -> Outcome:
         """Run a plan in one transaction; a refused run is rolled back and raises."""

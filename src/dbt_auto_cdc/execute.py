@@ -31,8 +31,9 @@ OWN = "auto_cdc: "
 # From how many seconds on a person wants to see where a run stands.
 _LONG = 10.0
 
-# The one figure that a run has in which rows are only added, beside what was measured.
+# What counts the rows of a run in which rows are only added, and all the figures that it has.
 APPENDED = "num_output_rows"
+_OF_APPENDS = (APPENDED, "num_dropped_rows")
 
 # The figures of dbt's result line, in its order, with their words there.
 FIGURES = {
@@ -83,11 +84,13 @@ class Outcome:
     @property
     def figures(self) -> dict[str, int]:
         """The figures of the run: rows of the visible target upserted and deleted, events read, late and so on."""
-        appends = APPENDED in self.measures
+        if APPENDED in self.measures:
+            # What is read is added or dropped, so that it need not be counted.
+            return {name: self.measures[name] for name in _OF_APPENDS if name in self.measures}
         return {
             name: self.measures.get(name, 0)
             for name in FIGURES
-            if name in self.measures or not (appends or name in _OWN_TO_SOME)
+            if name in self.measures or name not in _OWN_TO_SOME
         }
 
     @property

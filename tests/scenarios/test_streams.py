@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from dbt_auto_cdc import operations
 from dbt_auto_cdc.errors import AutoCdcError
-from tests.databases import Connection, create_table
+from tests.databases import Connection, create_table, tables_of
 from tests.direct import Direct
-from tests.stream_sql import stream
+from tests.flow_sql import FlowSql, compiled
+from tests.stream_sql import Named, stream
 
 KEYED = {"keys": ["id"], "sequence_by": "n"}
 FEED = {"id": "INTEGER", "n": "BIGINT"}
@@ -70,3 +72,367 @@ def test_what_the_model_drops_was_seen(connection: Connection) -> None:
     target, sql = Direct(connection), select(offset="n") + " where id < 2"
     assert 1 == run(target, sql)
     assert 0 == run(target, select(offset="n"))
+
+
+def test_two_streams_have_positions_of_their_own(connection: Connection) -> None:
+    """Each goes on by itself, under the name of its relation."""
+    make(connection, (1, 1))
+    make(connection, (11, 5), feed="other")
+    target = Direct(connection)
+    sql = f"{select(offset='n')} union all {select('other', offset='n')}"
+    assert 2 == run(target, sql)
+    add(connection, (2, 2))
+    assert 1 == run(target, sql)
+    add(connection, (12, 6), feed="other")
+    assert 1 == run(target, sql)
+    assert [1, 2, 11, 12] == ids(target)
+
+
+def test_a_new_stream_starts_at_its_beginning(connection: Connection) -> None:
+    """One that is added to a model, or gets another name, reads everything; one that was left out goes on."""
+    make(connection, (1, 1))
+    make(connection, (11, 5), feed="other")
+    target = Direct(connection)
+    both = f"{select(offset='n')} union all {select('other', offset='n')}"
+    assert 1 == run(target, select(offset="n"))
+    assert 1 == run(target, both)
+    assert 0 == run(target, select(offset="n"))
+    add(connection, (12, 6), feed="other")
+    assert 1 == run(target, both)
+    assert 1 == run(target, select(offset="n", name="again"))
+
+
+def test_one_stream_twice_is_one(connection: Connection) -> None:
+    """A model may use a stream in several places: each run gives all of them the same rows."""
+    make(connection, (1, 1), (2, 2))
+    target, one = Direct(connection), stream("feed", offset="n")
+    sql = f"with a as (select * from {one} as x) select a.id, b.n from a join {one} as b using (id)"
+    assert 2 == run(target, sql)
+    add(connection, (3, 3))
+    assert 1 == run(target, sql)
+
+
+def test_an_offset_may_be_an_expression(connection: Connection) -> None:
+    """SQL over the relation's columns, quoted and odd names as well."""
+    make(connection, (1, 1), (2, 2), **{"id": "INTEGER", "or der": "BIGINT"})
+    target = Direct(connection)
+    sql = f'select id, "or der" as n from {stream("feed", offset=""" "or der" * 10 + 1 """)} as s'
+    assert 2 == run(target, sql)
+    add(connection, (3, 3))
+    assert 1 == run(target, sql)
+    quoted = f'select id, "or der" as n from {stream("feed", offset="OR der", name="q")} as s'
+    assert 3 == run(target, quoted)
+
+
+def test_look_back_reads_a_window_again(connection: Connection) -> None:
+    """What appears late is read if it lies in the window."""
+    make(connection, (1, 10), (2, 20))
+    target = Direct(connection)
+    sql = select(offset="n", look_back=5)
+    assert 2 == run(target, sql)
+    assert 1 == run(target, sql), "the last one again"
+    add(connection, (3, 16), (4, 15))
+    assert 2 == run(target, sql)
+    assert [1, 2, 3] == ids(target)
+
+
+def test_look_back_below_what_the_type_holds(connection: Connection) -> None:
+    """The start of the window is computed in numbers without an end."""
+    create_table(connection, "feed", {"id": "INTEGER", "n": "SMALLINT"}, [{"id": 1, "n": -32768}])
+    target, sql = Direct(connection), select(offset="n", look_back=10)
+    assert 1 == run(target, sql)
+    assert 1 == run(target, sql)
+
+
+def test_an_empty_source_is_no_reason_to_stop(connection: Connection) -> None:
+    """Before the first row, and where a loader empties its table: nothing is read, and the position stays."""
+    make(connection)
+    target = Direct(connection)
+    assert 0 == run(target, select(offset="n"))
+    add(connection, (1, 1))
+    assert 1 == run(target, select(offset="n"))
+    connection.execute("delete from feed")
+    assert 0 == run(target, select(offset="n"))
+    add(connection, (2, 2))
+    assert 1 == run(target, select(offset="n"))
+    assert [1, 2] == ids(target)
+
+
+def test_a_source_that_shrank_is_refused(connection: Connection) -> None:
+    """Its offsets may have started over; the message says how to read it again, and that does it."""
+    make(connection, (1, 1), (2, 7))
+    target = Direct(connection)
+    run(target, select(offset="n"))
+    make(connection, (3, 1), (4, 2))
+    said = refused(target, select(offset="n"))
+    assert 'stream feed: the greatest n of "feed" is 2, and a run before read up to 7' in said
+    assert "dbt run-operation auto_cdc.reset_streams --args '{model: target, streams: [feed]}'" in said
+    assert "--full-refresh" in said
+    assert [1, 2] == ids(target)
+    target.reset_streams(["FEED"])
+    assert 2 == run(target, select(offset="n"))
+    assert [1, 2, 3, 4] == ids(target)
+
+
+def test_only_a_stream_that_was_read_is_reset(connection: Connection) -> None:
+    """All of them without a name; an unknown name is refused with the nearest."""
+    make(connection, (1, 1))
+    target = Direct(connection)
+    assert "nothing to do" in target.reset_streams(None)
+    run(target, select(offset="n"))
+    with pytest.raises(AutoCdcError, match="nothing is remembered of a stream fed; did you mean feed"):
+        target.reset_streams("fed")
+    assert "feed (read up to 1)" in target.reset_streams(None)
+    assert 1 == run(target, select(offset="n"))
+
+
+def test_null_offsets_are_refused(connection: Connection) -> None:
+    """With their count, before anything is written: such a row could never be read."""
+    make(connection, (1, 1), (2, None), (3, None))
+    target = Direct(connection)
+    said = refused(target, select(offset="n"))
+    assert 'stream feed: offset n is null in 2 rows of "feed", which could never be read' in said
+    assert "target" not in tables_of(connection)
+
+
+def test_another_offset_than_before_is_refused(connection: Connection) -> None:
+    """Another column, or another type: what was read up to says nothing about it."""
+    make(connection, (1, 1))
+    target = Direct(connection)
+    run(target, select(offset="n"))
+    assert "offset was n in the last run and is id now" in refused(target, select(offset="id"))
+    create_table(connection, "feed", {"id": "INTEGER", "n": "INTEGER"}, [{"id": 1, "n": 1}])
+    said = refused(target, select(offset="N"))
+    assert "the type of its offset was" in said
+    assert "is " in said
+    assert "reset_streams" in said
+
+
+def test_offsets_that_are_none_are_refused(connection: Connection) -> None:
+    """Misspelt columns with the nearest, SQL errors in the engine's words, aggregates, types without an order."""
+    make(connection, (1, 1))
+    target = Direct(connection)
+    said = refused(target, select(offset="nn"))
+    assert 'stream feed: offset names nn, which is not a column of "feed"; did you mean n?' in said
+    assert "stream feed: offset n + is not valid SQL" in refused(target, select(offset="n +"))
+    assert "is not valid SQL" in refused(target, select(offset="max(n)"))
+    said = refused(target, select(offset="cast('{}' as json)"))
+    assert "has type json; use a number, a date, a timestamp or text" in said.replace("JSON", "json")
+
+
+def test_a_relation_that_is_gone_is_refused(connection: Connection) -> None:
+    """By the name of its stream."""
+    assert 'stream nothing: "nothing" cannot be read' in refused(
+        Direct(connection), select("nothing", offset="n")
+    )
+
+
+def test_a_stream_without_an_offset_is_refused(connection: Connection) -> None:
+    """But for the target of an append_flow: the message says what to write."""
+    make(connection, (1, 1))
+    said = refused(Direct(connection), select())
+    assert 'stream feed: "feed" is no append_flow target' in said
+    assert "offset='id'" in said
+    assert "change_feed=true" in said
+
+
+def test_an_ephemeral_model_is_no_stream(connection: Connection) -> None:
+    """It is a part of the SQL, and nothing that rows could be added to."""
+    said = refused(Direct(connection), select(Named("__dbt__cte__feed", is_cte=True), offset="n"))
+    assert "is of an ephemeral model" in said
+
+
+@pytest.mark.parametrize(
+    ("look_back", "offset", "says"),
+    [
+        ("2 days", "n", "is 2 days, but offset n has type"),
+        (5, "cast(n as varchar)", "it works with numbers, dates and timestamps only"),
+        (5, "cast(cast('2026-01-01' as date) as timestamp)", "write a distance like 2 days"),
+    ],
+)
+def test_a_window_that_does_not_fit_is_refused(
+    connection: Connection, look_back: Any, offset: str, says: str
+) -> None:
+    """A number for numbers, a time for times."""
+    make(connection, (1, 1))
+    assert says in refused(Direct(connection), select(offset=offset, look_back=look_back))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"offset": ["a", "b"]}, "stream: offset is ['a', 'b']; write one column"),
+        ({"offset": " "}, "stream: offset is ' '"),
+        ({"look_back": "soon"}, "stream: look_back is 'soon'; write a number for a numeric offset or"),
+        ({"look_back": -1}, "stream: look_back is -1"),
+        ({"change_feed": "yes"}, "stream: change_feed is 'yes'; write true or false"),
+        ({"change_feed": True, "offset": "n"}, "offset and change_feed are both set"),
+        ({"name": ""}, "stream: name is ''"),
+        ({"ofset": "n"}, "stream has no argument ofset; did you mean offset?"),
+    ],
+)
+def test_wrong_arguments_are_refused_while_dbt_parses(arguments: dict[str, Any], says: str) -> None:
+    """By the macro itself, all at once."""
+    with pytest.raises(AutoCdcError, match="model target: ") as error:
+        stream("feed", **arguments)
+    assert says in str(error.value)
+
+
+def test_what_is_no_relation_is_refused() -> None:
+    """A name as text, nothing at all, or more than one thing without a name."""
+    with pytest.raises(AutoCdcError, match="which is no relation"):
+        stream(None, offset="n")
+    with pytest.raises(AutoCdcError, match="name every argument but the first") as error:
+        stream(None, "n", ofset=1)
+    assert "3 problems" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "says"),
+    [
+        (
+            {"materialized": "auto_cdc_snapshot", "keys": ["id"], "snapshot_version": "n"},
+            {},
+            "taken for deleted",
+        ),
+        ({"materialized": "replace_where", "replace_where": "n > 5"}, {}, "select the whole range"),
+        ({"materialized": "append_flow"}, {"look_back": 5}, "have the rows that are read again twice"),
+        (
+            {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "n"},
+            {"look_back": 5},
+            "have the rows that are read again twice",
+        ),
+    ],
+)
+def test_where_a_part_of_the_rows_would_do_harm(
+    connection: Connection, config: dict[str, Any], options: dict[str, Any], says: str
+) -> None:
+    """Snapshots and ranges take what is missing for gone; rows that are added come twice from a window."""
+    make(connection, (1, 1))
+    assert says in refused(Direct(connection), select(offset="n", **options), config)
+
+
+def test_two_streams_of_one_name_are_refused(connection: Connection) -> None:
+    """Unless they are the same: each needs a place of its own to be remembered in."""
+    make(connection, (1, 1))
+    sql = f"{select(offset='n')} union all {select(offset='n', look_back=3)}"
+    assert "2 reads are called feed" in refused(Direct(connection), sql)
+    named = f"{select(offset='n')} union all {select(offset='n', look_back=3, name='late')}"
+    assert 2 == run(Direct(connection), named, {**KEYED, "sequence_ties": "allow"})
+
+
+def test_a_target_that_is_gone_is_not_built_by_itself(connection: Connection) -> None:
+    """The source may not have everything any more; --full-refresh reads it again."""
+    make(connection, (1, 1))
+    target = Direct(connection)
+    run(target, select(offset="n"))
+    connection.execute("drop table target")
+    said = refused(target, select(offset="n"))
+    assert "is gone, or was rebuilt by something else, and feed was read in part" in said
+    assert "--full-refresh" in said
+    assert 1 == run(target, select(offset="n"), full_refresh=True)
+
+
+@pytest.mark.parametrize("flag", ["--empty", "--sample"])
+def test_a_part_of_the_source_moves_nothing(connection: Connection, flag: str) -> None:
+    """With a flag under which dbt reads a part, no position is remembered or looked at."""
+    make(connection, (1, 1), (2, 2))
+    target = Direct(connection)
+    assert 2 == run(target, select(offset="n"), partial=flag)
+    assert 2 == run(target, select(offset="n"))
+    add(connection, (3, 3))
+    run(target, select(offset="n"), partial=flag)
+    assert 1 == run(target, select(offset="n"))
+    assert [1, 2, 3] == ids(target)
+
+
+def test_the_plan_says_where_a_stream_goes_on(connection: Connection) -> None:
+    """For `explain`: nothing is asked but what a plan needs."""
+    make(connection, (1, 1))
+    target = Direct(connection)
+    assert ("stream feed: by n, from its beginning",) == target.plan(KEYED, sql=select(offset="n")).reads
+    run(target, select(offset="n"))
+    plan = target.plan(KEYED, sql=select(offset="n", look_back=2))
+    assert ("stream feed: by n, above 1, and 2 before",) == plan.reads
+
+
+def test_positions_outlive_changes_of_the_columns(connection: Connection) -> None:
+    """New columns, in target and companion, leave them where they are."""
+    make(connection, (1, 1))
+    config = {**KEYED, "stored_as_scd_type": 2, "track_history_column_list": ["id2"]}
+    target, sql = Direct(connection), f"select id, n, id as id2 from {stream('feed', offset='n')} as s"
+    assert 1 == run(target, sql, config)
+    wider = f"select id, n, id as id2, n as more from {stream('feed', offset='n')} as s"
+    assert 0 == run(target, wider, config)
+    add(connection, (1, 2))
+    assert 1 == run(target, wider, config)
+    assert [(2, 2)] == [(row["n"], row["more"]) for row in target.rows()]
+
+
+def test_a_flow_that_was_read_once_is_not_looked_at(connection: Connection) -> None:
+    """The relation of its stream may be gone; the others go on."""
+    make(connection, (1, 1))
+    make(connection, (11, 5), feed="old")
+    target = Direct(connection)
+    sql = compiled(
+        FlowSql("history", select("old", offset="n"), {"once": True}), FlowSql("feed", select(offset="n"))
+    )
+    assert 2 == run(target, sql)
+    connection.execute("drop table old")
+    add(connection, (2, 2))
+    assert 1 == run(target, sql)
+    assert [1, 2, 11] == ids(target)
+
+
+def test_dumps_beside_changes_are_no_streams(connection: Connection) -> None:
+    """In a flow of whole dumps a stream is refused, beside it not."""
+    make(connection, (1, 1))
+    sql = compiled(
+        FlowSql("dump", select("feed", offset="n"), {"snapshot_version": "n"}),
+        FlowSql("feed", select("feed", offset="n")),
+    )
+    assert "flow dump: stream feed gives new rows only" in refused(Direct(connection), sql)
+    create_table(connection, "dump", FEED, [{"id": 5, "n": 0}])
+    target = Direct(connection)
+    beside = compiled(
+        FlowSql("dump", "select * from dump", {"snapshot_version": "n"}),
+        FlowSql("feed", select("feed", offset="n"), {"column_list": ["id"]}),
+    )
+    target.run(KEYED, sql=beside)
+    assert [1, 5] == ids(target)
+
+
+def test_a_change_feed_is_read_by_its_versions(connection: Connection) -> None:
+    """Its rows come with what happened to them; no offset is named."""
+    types = {"id": "INTEGER", "n": "BIGINT", "_change_type": "VARCHAR", "_commit_version": "BIGINT"}
+    feed = "feed__auto_cdc_changes"
+    create_table(connection, feed, types, [{"id": 1, "n": 1, "_change_type": "insert", "_commit_version": 1}])
+    target = Direct(connection, materialized="append_flow")
+    sql = select("feed", change_feed=True)
+    assert 1 == target.run({}, sql=sql).figures["num_output_rows"]
+    add(connection, (1, 1, "delete", 2), feed=feed)
+    assert 1 == target.run({}, sql=sql).figures["num_output_rows"]
+    assert ["insert", "delete"] == [row["_change_type"] for row in target.rows()]
+    connection.execute(f"drop table {feed}")
+    assert "change_data_feed=true" in refused(target, sql, {})
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"materialized": "append_flow"},
+        {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "n"},
+    ],
+)
+def test_rows_taken_over_have_no_place_in_a_stream(connection: Connection, config: dict[str, Any]) -> None:
+    """A table that is there is not adopted where the next run would add its rows again."""
+    make(connection, (1, 1))
+    make(connection, (1, 1), feed="target")
+    with pytest.raises(AutoCdcError, match="cannot be taken over"):
+        operations.plan_adoption(
+            model=Direct(connection)._model(config, select(offset="n")),
+            ask=lambda query: connection.execute(query).fetchall(),
+            target_exists=True,
+            target_is_view=False,
+            companion_exists=False,
+        )

@@ -24,7 +24,7 @@ from dbt_auto_cdc.scd import (
     scd2_partial,
 )
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.spec import BITEMPORAL, AutoCdc, Expectation, FlowEvents, Spec
+from dbt_auto_cdc.spec import BITEMPORAL, AppendedRows, AutoCdc, Expectation, FlowEvents, Spec
 from dbt_auto_cdc.sql import Query, comma, text
 from dbt_auto_cdc.state import Control, Relations, State
 
@@ -99,7 +99,7 @@ def builds_because(table: Table) -> str | None:
         raise AutoCdcError(table.model, [problem])
     stored = {column.name.lower() for column in state.target}
     bounds = names.bounds_of(spec.stored_as_scd_type)
-    if as_events(spec, state.feed).appends:
+    if as_events(spec, state.feed).appends and state.control.materialized == AppendedRows.KIND:
         bounds = {names.RUN}
     if state.control.scd_type == spec.stored_as_scd_type and not bounds <= stored:
         _refuse_lost_flows(table)

@@ -28,6 +28,8 @@ _ARGUMENTS = ("offset", "look_back", "change_feed", "name")
 _UNFIT = {
     "auto_cdc_snapshot": "gives new rows only, and what a snapshot lacks is taken for deleted; select from the relation"
     " itself",
+    "recomputed_table": "gives new rows only, and what the table had from others would go; select from the relation"
+    " itself",
     "replace_where": "gives new rows only, and those of the range that were read before would go; select the whole"
     " range from the relation itself",
 }

@@ -296,6 +296,7 @@ def test_what_is_no_relation_is_refused() -> None:
             "taken for deleted",
         ),
         ({"materialized": "replace_where", "replace_where": "n > 5"}, {}, "select the whole range"),
+        ({"materialized": "recomputed_table"}, {}, "what the table had from others would go"),
         ({"materialized": "append_flow"}, {"look_back": 5}, "have the rows that are read again twice"),
         (
             {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "n"},
@@ -415,6 +416,32 @@ def test_a_change_feed_is_read_by_its_versions(connection: Connection) -> None:
     assert ["insert", "delete"] == [row["_change_type"] for row in target.rows()]
     connection.execute(f"drop table {feed}")
     assert "change_data_feed=true" in refused(target, sql, {})
+
+
+@pytest.mark.parametrize("kind", ["append_flow", "auto_cdc"])
+def test_the_changes_of_a_target_of_ours(connection: Connection, kind: str) -> None:
+    """What its runs insert, update and delete, each once; what they append comes as inserts, without a number."""
+    make(connection, (1, 1), (2, 2))
+    config = {**KEYED, "apply_as_deletes": "id > 2"} if kind == "auto_cdc" else {}
+    source = Direct(connection, "source", materialized=kind)
+    config["change_data_feed"] = True
+    source.run(config, sql=select(offset="n"))
+    target, sql = Direct(connection, materialized="append_flow"), select("source", change_feed=True)
+    target.run({}, sql=sql)
+    add(connection, (2, 3), (1, 4))
+    source.run(config, sql=select(offset="n"))
+    target.run({}, sql=sql)
+    found = [(row["id"], row["n"], row["_change_type"]) for row in target.rows()]
+    expected = [(1, 1, "insert"), (2, 2, "insert")]
+    if kind == "append_flow":
+        expected += [(2, 3, "insert"), (1, 4, "insert")]
+    else:
+        expected += [(2, 2, "update_preimage"), (2, 3, "update_postimage")]
+        expected += [(1, 1, "update_preimage"), (1, 4, "update_postimage")]
+    assert sorted(expected) == sorted(found)
+    assert {"id", "n", "_change_type", "_commit_version", "_commit_timestamp", "__auto_cdc_run"} == set(
+        target.rows()[0]
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.flows import Flow, by_flow, told
-from dbt_auto_cdc.resolve import Columns, Layout, deciding, is_constant, lay_out, no_list
+from dbt_auto_cdc.resolve import Columns, Layout, deciding, is_constant, lay_out, no_list, types_in
 from dbt_auto_cdc.scd.changes import condition_expression, kind_expression, sequence_expression
 from dbt_auto_cdc.spec import (
     AppendedFlows,
@@ -278,10 +278,11 @@ class _Gatherer:
         truncates = len(of_changes) < len(flows) or any(spec.apply_as_truncates for spec in of_changes)
         orders = _as_written([spec.sequence_by for spec in of_changes])
         system_orders = _as_written([spec.system_sequence_by or () for spec in of_changes])
-        marks = (names.SEQUENCE, *((names.SYSTEM_SEQUENCE,) if base.bitemporal else ()), names.KIND)
+        sequence = tuple(self._sequence())
+        marks = (*sequence, *((names.SYSTEM_SEQUENCE,) if base.bitemporal else ()), names.KIND)
         inherited = {item.name: getattr(base, item.name) for item in fields(AutoCdc)}
         own = {
-            "sequence_by": (names.SEQUENCE,),
+            "sequence_by": sequence,
             "apply_as_deletes": f"{names.KIND} = 'delete'"
             if any(spec.apply_as_deletes for spec in of_changes)
             else None,
@@ -295,6 +296,7 @@ class _Gatherer:
         return feed(
             **{**inherited, **own},
             orders=orders,
+            sequence_names=self._sequence_names(),
             system_orders=system_orders,
             read_once=tuple(flow.name for flow in reads if flow.once),
             left_out=tuple(flow.name for flow in flows if flow not in reads),
@@ -313,14 +315,12 @@ class _Gatherer:
         """Return the state with the common feed of the changes."""
         state = self.together.state
         recorded = state.control
-        sequence_type = next(
-            (one.sequence_type for one in self.seen), recorded.sequence_type if recorded else ""
-        )
+        sequence_type = self._sequence_type()
         system_type = next((one.system_type for one in self.seen), recorded.system_type if recorded else "")
         system = (Column(names.SYSTEM_SEQUENCE, system_type),) if system_type else ()
         feed = (
             *self.columns,
-            Column(names.SEQUENCE, sequence_type),
+            *(Column(name, type_name) for name, type_name in self._sequence().items()),
             *system,
             Column(names.KIND, "varchar"),
             *(Column(name, type_name) for name, type_name in self._beside().items()),
@@ -340,9 +340,32 @@ class _Gatherer:
             warned=(*self.warnings, *self._left_out()),
         )
 
+    def _sequence_type(self) -> str:
+        recorded = self.together.state.control
+        return next((one.sequence_type for one in self.seen), recorded.sequence_type if recorded else "")
+
+    def _sequence_names(self) -> tuple[str, ...]:
+        """Return the names of a sequence of several columns where the feed has no struct, whose type has a name."""
+        if not self.engine.named_structs:
+            return ()
+        specs = (flow.spec for flow in self.together.flows)
+        listed_names = next(spec.sequence_fields for spec in specs if isinstance(spec, AutoCdc))
+        return listed_names if len(listed_names) > 1 else ()
+
+    def _sequence(self) -> dict[str, str]:
+        """Return the columns of the feed that are the sequence, with their types."""
+        listed_names = self._sequence_names()
+        if not listed_names:
+            return {names.SEQUENCE: self._sequence_type()}
+        types = types_in(self._sequence_type(), listed_names)
+        return {f"{names.SEQUENCE}_{number}": type_name for number, type_name in enumerate(types)}
+
     def _order(self, one: Seen) -> dict[str, str]:
         layout = self.layouts[one.flow.name]
-        orders = {names.SEQUENCE: sequence_expression(one.spec.sequence_by, layout.sequence, self.engine)}
+        sequence = [sequence_expression(one.spec.sequence_by, layout.sequence, self.engine)]
+        if self._sequence_names():
+            sequence = [f"src.{self.engine.quote(part)}" for part in layout.sequence]
+        orders = dict(zip(self._sequence(), sequence, strict=True))
         if one.spec.system_sequence_by:
             system = sequence_expression(one.spec.system_sequence_by, layout.system, self.engine)
             orders[names.SYSTEM_SEQUENCE] = system

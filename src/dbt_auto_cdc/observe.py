@@ -14,7 +14,7 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
 from dbt_auto_cdc.flows import Flow, read_by
 from dbt_auto_cdc.gather import Seen, Together, gather
-from dbt_auto_cdc.resolve import as_events, quoted_text, sequence_columns
+from dbt_auto_cdc.resolve import as_events, quoted_text, sequence_columns, struct_of
 from dbt_auto_cdc.scd.changes import condition_expression, sequence_expression
 from dbt_auto_cdc.spec import (
     APPENDING,
@@ -289,7 +289,7 @@ class _Options:
             return ""
         types = {column.name: column.type for column in self.feed}
         fields = (unquoted(name.strip()) for name in written)
-        return f"row({', '.join(f'{name} {types[part]}' for name, part in zip(fields, parts, strict=True))})"
+        return struct_of(dict(zip(fields, (types[part] for part in parts), strict=True)))
 
     def _expressions(self) -> dict[str, str]:
         spec, expressions = self.spec, {}

@@ -209,6 +209,18 @@ def sequence_columns(written: tuple[str, ...], feed: tuple[Column, ...]) -> tupl
     return tuple(column.name for column in found if column)
 
 
+def struct_of(types: dict[str, str]) -> str:
+    """Return what a sequence of several columns is recorded as, where the type of it has a name and is made late."""
+    return f"row({', '.join(f'{name} {type_name}' for name, type_name in types.items())})"
+
+
+def types_in(struct: str, fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the types in what `struct_of` gives, by the names of its fields; empty ones where these differ."""
+    parts = ", ".join(f"{re.escape(name)} (.*)" for name in fields)
+    found = re.fullmatch(rf"row\({parts}\)", struct)
+    return found.groups() if found else ("",) * len(fields)
+
+
 def quoted_text(condition: str, feed: tuple[Column, ...]) -> list[str]:
     """Return what stands in double quotes in a condition and names nothing: most likely it is meant as text.
 

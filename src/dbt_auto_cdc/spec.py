@@ -513,6 +513,11 @@ class AutoCdc(_Table, _OnDeletes, _Memory, _Partial, _Columns, _Events, _Keyed):
     )
 
     @property
+    def sequence_fields(self) -> tuple[str, ...]:
+        """The fields of a sequence of several columns."""
+        return tuple(unquoted(name.strip()) for name in self.sequence_by)
+
+    @property
     def written_order(self) -> tuple[str, ...]:
         """What orders the events, as the user wrote it: for messages."""
         return self.sequence_by
@@ -566,7 +571,8 @@ class SnapshotFlow(_Expected, _Once, _Guards, _Selected, _Versions, _Keyed):
 class FlowEvents(AutoCdc):
     """What a model of several flows is to the planner: one feed of events that are evaluated flow by flow.
 
-    `orders` and `system_orders` are the flows' sequences as written, `read_once` the flows that are to be recorded as
+    `orders` and `system_orders` are the flows' sequences as written, `sequence_names` the names of a sequence's columns
+    where the feed has others; `read_once` the flows that are to be recorded as
     read, `left_out` those that were read and are not now, `told` says of each flow what this run does with it.
     `snapshot` has the options of a flow of whole dumps, `snapshot_sql` its rows. Under partial updates `written_list`
     is columns_to_update as written, `always` are the columns that flows' sequences and conditions name, `selected`
@@ -576,6 +582,7 @@ class FlowEvents(AutoCdc):
 
     orders: tuple[str, ...]
     system_orders: tuple[str, ...] = ()
+    sequence_names: tuple[str, ...] = ()
     read_once: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
@@ -592,6 +599,11 @@ class FlowEvents(AutoCdc):
     def expectations(self) -> tuple[Expectation, ...]:
         """What the flows of changes expect of their rows."""
         return self.judged
+
+    @property
+    def sequence_fields(self) -> tuple[str, ...]:
+        """The fields of a sequence of several columns."""
+        return self.sequence_names or super().sequence_fields
 
     @property
     def written_order(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.relations import working_relation
 from dbt_auto_cdc.resolve import Layout, Output, Part
-from dbt_auto_cdc.spec import AutoCdc, FlowEvents, SnapshotEvents, unquoted
+from dbt_auto_cdc.spec import AutoCdc, FlowEvents, SnapshotEvents
 from dbt_auto_cdc.sql import all_of, text
 from dbt_auto_cdc.state import Relations, State
 
@@ -202,8 +202,8 @@ class Job:
         if not self.engine.named_structs or len(self.spec.sequence_by) == 1:
             return {}
         types = {column.name: column.type for column in self.state.feed}
-        written = (unquoted(name.strip()) for name in self.spec.sequence_by)
-        return {name: types[part] for name, part in zip(written, self.layout.sequence, strict=True)}
+        named = zip(self.spec.sequence_fields, self.layout.sequence, strict=True)
+        return {name: types[part] for name, part in named}
 
     def same_key(self, left: str, right: str) -> str:
         """Return the condition that two relations' rows have one key; keys are never null."""

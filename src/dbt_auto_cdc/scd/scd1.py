@@ -66,7 +66,8 @@ def stage(job: Job) -> Step:
 def _last_dump(job: Job) -> str:
     """One row: the version of the last dump applied beside the events, or null."""
     return (
-        f"select max({names.SEQUENCE}) as {names.LATEST} from {job.companion} where {names.KIND} = 'snapshot'"
+        f"select {job.extreme('max', names.SEQUENCE)} as {names.LATEST}"
+        f" from {job.companion} where {names.KIND} = 'snapshot'"
     )
 
 

@@ -191,7 +191,11 @@ def _create_target(job: Job, target: str, rows: Query) -> tuple[Step, ...]:
 def contracted(job: Job, relation: str) -> tuple[Step, ...]:
     """Make an empty table as the contract says, with what is none of its business behind that."""
     sql = f"create table {relation} {job.state.contract_sql}"
-    unseen = (job.engine.add_column(relation, name, kind) for name, kind in job.unseen.items())
+    unseen = (
+        job.engine.add_column(relation, name, kind)
+        for name, kind in job.unseen.items()
+        if not job.names_unseen
+    )
     return (
         Step("create the target as its contract says", sql),
         *(Step("add the column of the run's number", add) for add in unseen),
@@ -288,6 +292,8 @@ def shape(job: Job) -> str:
     """Return an empty SELECT with the target's columns."""
     columns = {job.engine.quote(column.name): column.type for column in job.layout.output}
     columns |= job.bounds
+    if job.names_unseen:
+        columns |= job.unseen
     listed_columns = comma(f"{job.engine.null(type_name)} as {name}" for name, type_name in columns.items())
     return f"select\n    {listed_columns}\nwhere false"
 

@@ -100,6 +100,11 @@ class Job:
         return {names.RUN: "bigint"} if self.spec.appends else {}
 
     @property
+    def names_unseen(self) -> bool:
+        """Whether an enforced contract names what is unseen too, as dbt asks of a model that is cloned."""
+        return any(name in self.state.contract_sql for name in self.unseen)
+
+    @property
     def identity(self) -> list[str]:
         """The columns that identify an event."""
         system = [names.SYSTEM_SEQUENCE] if self.spec.bitemporal else []

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 EXTENSIONS := .venv-extensions
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres lint format bench docs reference test-extensions test-matrix build clean
+.PHONY: help demo test test-postgres lint format bench docs reference test-extensions test-matrix test-kills build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,7 +64,10 @@ $(EXTENSIONS)/.ready: pyproject.toml requirements-extensions.txt constraints.txt
 	$(EXTENSIONS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-extensions.txt -c $(EXTENSIONS)/constraints.txt
 	touch $(EXTENSIONS)/.ready
 
-$(VENV)/.bench: $(READY) requirements-bench.txt
+$(VENV)/.test-kills: $(READY) ## Kill hundreds of runs at random moments: nothing is lost, nothing comes twice
+	NIGHTLY=1 $(BIN)/pytest -n 2 tests/reliability
+
+bench: $(READY) requirements-bench.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt -c constraints.txt
 	touch $(VENV)/.bench
 

@@ -24,6 +24,7 @@ from tests.databases import create_table
 from tests.direct import Direct
 from tests.flow_sql import FlowSql, compiled
 from tests.strategies import Shape, Tracking
+from tests.stream_sql import stream
 from tests.watched import Look, look_at, nightly, options_of
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def main(database: str, kind: str, full_refresh: str) -> None:
 class Mode:
     """A kind of target: how it is configured, and what a run reads; `since` is the least place in the order.
 
-    With `flows` the model's SQL is theirs, and a dump is delivered beside the feed.
+    With `flows` that is the model's SQL, and a dump is delivered beside the feed.
     """
 
     options: dict[str, Any]
@@ -153,7 +154,14 @@ MODES = {
     "snapshot": Mode(SNAPSHOT, ROWS, whole_snapshots),
     "replace": Mode(REPLACE, ROWS, parts_of_keys),
 }
-KINDS = {**MODES, "flows": of_events(SCD1, FLOWS)}
+STREAM = f"select id, a, b, v from {stream('feed', offset='v')} as s"
+STREAMED = {"keys": ["id"], "sequence_by": "v", "sequence_ties": "allow", "stored_as_scd_type": 2}
+KINDS = {
+    **MODES,
+    "flows": of_events(SCD1, FLOWS),
+    "streamed": Mode(STREAMED, ROWS, parts_of_keys, STREAM),
+    "appended": Mode({"materialized": "append_flow"}, ROWS, parts_of_keys, STREAM),
+}
 
 
 @dataclass

@@ -1,9 +1,7 @@
-{# Opens a transaction where dbt only notes that there should be one. #}
+{# Opens a transaction, by a statement of its own where dbt only notes that there should be one. #}
 {% macro _begin() %}
   {% set sql = auto_cdc._python().begin(adapter_type=adapter.type()) %}
-  {% if sql %}
-    {% call statement('auto_cdc_begin', auto_begin=true) %}
-{{ sql }}
-    {% endcall %}
-  {% endif %}
+  {% call statement('auto_cdc_begin', auto_begin=true) %}
+{{ sql or 'select 1' }}
+  {% endcall %}
 {% endmacro %}

@@ -1,28 +1,9 @@
-{#
-  The one executor of all our materializations: what dbt does around a model, and plans in the middle.
-  Everything from the first statement to the commit is one transaction where the engine has them.
-#}
+{# The one executor of all our materializations: a run, with its row in the event log, also where the run is refused. #}
 {% macro _run() %}
-  {% set target = this.incorporate(type='table') %}
-  {{ run_hooks(pre_hooks, inside_transaction=False) }}
-  {{ run_hooks(pre_hooks, inside_transaction=True) }}
-
-  {% do auto_cdc._send_header() %}
-  {% set opened = auto_cdc._open(target) %}
-  {% set turns = auto_cdc._python().turns(model=opened, partial=auto_cdc._partial()) %}
-  {% for turn in turns %}
-    {% do auto_cdc._turn(opened, target, turn) %}
-  {% endfor %}
-  {% set outcome = turns.outcome %}
-  {% do store_result('main', auto_cdc._python().response(outcome.message, outcome.figures, outcome.expectations)) %}
-
-  {% do apply_grants(target, config.get('grants'), should_revoke=should_revoke(load_cached_relation(this), turns.creates)) %}
-  {% do persist_docs(target, model) %}
-  {{ run_hooks(post_hooks, inside_transaction=True) }}
-  {% do adapter.commit() %}
-  {% do auto_cdc._close(turns) %}
-  {{ run_hooks(post_hooks, inside_transaction=False) }}
-  {% set kept = [target, auto_cdc._beside(target, opened.relations.companion_identifier)] %}
-  {% do kept.append(auto_cdc._beside(target, opened.relations.changes_identifier)) if opened.feeds %}
-  {{ return({'relations': kept}) }}
+  {{ return(auto_cdc._python().logged(
+    entry=auto_cdc._log_entry(),
+    prepare=auto_cdc._prepare_log,
+    run=auto_cdc._apply,
+    refuse=auto_cdc._log_refused
+  )) }}
 {% endmacro %}

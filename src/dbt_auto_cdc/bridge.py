@@ -9,11 +9,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbt_auto_cdc import blocks, names, operations, reading, reads, sources, streams, table_changes
+from dbt_auto_cdc import (
+    blocks,
+    event_log,
+    names,
+    operations,
+    reading,
+    reads,
+    sources,
+    streams,
+    table_changes,
+)
 from dbt_auto_cdc.blocks import Block
 from dbt_auto_cdc.engines import engine_for, required
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, did_you_mean
+from dbt_auto_cdc.event_log import Entry
 from dbt_auto_cdc.execute import Outcome, Send, Sent, Tell, execute
 from dbt_auto_cdc.files import reading as file_reading
 from dbt_auto_cdc.flows import Flow, parse_appends, parse_flows
@@ -361,9 +372,15 @@ def version_relation(*, adapter_type: str, identifier: str, last: bool) -> str:
     return relation(engine=engine, identifier=identifier, last=last)
 
 
-def run_plan(*, plan: Plan, send: Send, tell: Tell | None = None) -> Outcome:
-    """Send the plan's statements through `send` and return the figures and warnings; `tell` shows progress."""
-    return execute(plan, send, tell)
+def run_plan(*, plan: Plan, send: Send, tell: Tell | None = None, entry: Entry | None = None) -> Outcome:
+    """Send the plan's statements through `send` and return the figures and warnings; `tell` shows progress.
+
+    `entry` is the run's in the event log, where it has one.
+    """
+    outcome = Outcome()
+    if entry is not None:
+        entry.begins(plan, outcome)
+    return execute(plan, send, tell, outcome)
 
 
 def sent(result: Mapping[str, Any]) -> Sent:
@@ -378,6 +395,7 @@ def sent(result: Mapping[str, Any]) -> Sent:
 
 
 EXPORTS: dict[str, Callable[..., object]] = {
+    **event_log.EXPORTS,
     **operations.EXPORTS,
     **reading.EXPORTS,
     **sources.EXPORTS,

@@ -1,6 +1,6 @@
 """The command `auto-cdc`: what people ask between runs, without writing a run-operation by hand.
 
-Not here: what is printed; each command hands over to the macro of the same name, run by dbt in this process.
+Not here: what is printed; each command hands over to one of the macros, run by dbt in this process.
 """
 
 from __future__ import annotations
@@ -41,6 +41,18 @@ def explain(model: str, *, full_refresh: bool, **where: str | None) -> None:
     the project.
     """
     _run_operation("explain", {"model": model, "full_refresh": full_refresh}, where)
+
+
+@main.command(name="log")
+@click.argument("model", required=False)
+@click.option(
+    "--last", type=click.IntRange(min=1), default=20, show_default=True, help="How many runs to show."
+)
+@click.option("--failed", is_flag=True, help="Show only runs that were refused or ended with an error.")
+@_dbt_options
+def show_log(model: str | None, *, last: int, failed: bool, **where: str | None) -> None:
+    """Print the last runs of MODEL, or of all models, from the event log: when, how long, and what they did."""
+    _run_operation("show_event_log", {"model": model, "last": last, "failed": failed}, where)
 
 
 def _run_operation(macro: str, arguments: dict[str, object], where: dict[str, str | None]) -> None:

@@ -100,13 +100,17 @@ class Outcome:
         return "AUTO CDC " + ", ".join(f"{count} {FIGURES[name]}" for name, count in shown.items())
 
 
-def execute(plan: Plan, send: Send, tell: Tell | None = None) -> Outcome:
+def execute(plan: Plan, send: Send, tell: Tell | None = None, outcome: Outcome | None = None) -> Outcome:
     """Send the plan's statements in order; raises `AutoCdcError` as soon as a rule is broken.
 
-    `tell` shows a line to a person: where a run that takes long stands.
+    `tell` shows a line to a person: where a run that takes long stands. What is measured goes into `outcome`, which
+    then has it also of a run that is refused.
     """
-    measures = {APPENDED: 0} if plan.appends else {}
-    outcome = Outcome(measures, warnings=list(plan.warnings), expected=plan.expected)
+    outcome = outcome or Outcome()
+    if plan.appends:
+        outcome.measures.setdefault(APPENDED, 0)
+    outcome.warnings += plan.warnings
+    outcome.expected = plan.expected
     begun = time.perf_counter()
     for number, step in enumerate(plan.steps, start=1):
         if step.only_if and not any(outcome.measures.get(name) for name in step.only_if):

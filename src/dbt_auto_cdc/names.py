@@ -107,6 +107,8 @@ COMMIT_TIMESTAMP = "_commit_timestamp"
 FEED_COLUMNS = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
 # The kind of the companion's row that holds the last version of the change feed.
 FEED = "feed"
+# The table of a schema that has a row for each run; for users to read, and so without the prefix.
+EVENT_LOG = "auto_cdc_event_log"
 
 COMPANION = "__auto_cdc"
 # What else may stand beside a target: the changes of its rows, rows that expectations dropped, files that were read.

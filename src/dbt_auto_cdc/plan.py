@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.spec import Expectation
+    from dbt_auto_cdc.state import Position
 
 from dbt_auto_cdc.sql import Query
 
@@ -100,7 +101,8 @@ class Plan:
     `creates` says whether the target is made by this run, so that indexes and such are made once, `appends` that rows
     are only added; `shape` is an
     empty SELECT with the target's columns; `flows` says what the run does with each flow of a model that has several,
-    `reads` where it goes on with what the model reads step by step; `expected` is what the steps check of every row.
+    `reads` where it goes on with what the model reads step by step, `positions` how far earlier runs came with that;
+    `expected` is what the steps check of every row.
     """
 
     model: str
@@ -114,6 +116,7 @@ class Plan:
     flows: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
+    positions: tuple[Position, ...] = ()
     expected: tuple[Expectation, ...] = ()
 
     @property

@@ -486,6 +486,9 @@ class _Table:
         "Keep in a table beside the target which rows each run inserted, updated and deleted.",
         default=False,
     )
+    event_log: bool = option(
+        _flag, "`true` or `false`", "Write a row for each run into the event log of the schema.", default=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

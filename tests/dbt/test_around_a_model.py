@@ -18,6 +18,7 @@ import pytest
 from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from dbt.cli.main import dbtRunner
 
+from dbt_auto_cdc.names import EVENT_LOG
 from tests.dbt_project import Project
 
 if TYPE_CHECKING:
@@ -119,9 +120,9 @@ def write_targets(project: Project, **schemas: str) -> None:
 
 
 def tables(project: Project) -> list[str]:
-    """Return what there is besides the feed."""
+    """Return what there is besides the feed and the event log."""
     query = "select table_name from information_schema.tables where table_schema <> 'raw' order by 1"
-    return [name for (name,) in project.query(query)]
+    return [name for (name,) in project.query(query) if name != EVENT_LOG]
 
 
 def count_statements(project: Project, model: str) -> list[str]:
@@ -523,15 +524,15 @@ def test_sample_reads_a_part_of_the_feed(shop: Project) -> None:
 
 
 def test_alias_and_custom_schema(shop: Project) -> None:
-    """Target and companion stand where dbt says, under the alias."""
+    """Target and companion stand where dbt says, under the alias, and the event log beside them."""
     write_model(shop, alias="People", schema="sales")
     shop.succeed("run")
     arrive(shop, SECOND)
     shop.succeed("run")
     shop.succeed("run", "--full-refresh")
-    expected = [("main_sales", "People"), ("main_sales", "People__auto_cdc")]
+    expected = [("main_sales", name) for name in ("People", "People__auto_cdc", EVENT_LOG)]
     assert expected == shop.query(
-        "select table_schema, table_name from information_schema.tables where table_schema <> 'raw' order by 2"
+        "select table_schema, table_name from information_schema.tables where table_schema <> 'raw' order by 2, 1"
     )
     assert AFTER_SECOND == shop.query(HISTORY.replace("users", "main_sales.People"))
 
@@ -894,18 +895,19 @@ def test_without_transactions_a_run_warns_and_works(shop: Project) -> None:
 
 @pytest.mark.parametrize("scd_type", [1, 2])
 def test_a_plain_run_sends_few_statements(shop: Project, scd_type: int) -> None:
-    """At most twelve in a run with a late event, without begin, commit and metadata."""
+    """At most thirteen in a run with a late event, the event log's among them, without begin, commit and metadata."""
     write_model(shop, scd_type=scd_type)
     shop.succeed("run")
     arrive(shop, SECOND)
     sent = count_statements(shop, "users")
     of_executor = [text for text in sent if "-- auto_cdc: " in text]
     others = [text for text in sent if "-- auto_cdc: " not in text]
-    assert 1 <= len(of_executor) <= 12
+    assert 1 <= len(of_executor) <= 13
     assert any("BEGIN" in text for text in others)
     metadata = (
         "BEGIN",
         "COMMIT",
+        "select 1",
         "(describe",
         "'control'",
         "duckdb_indexes()",

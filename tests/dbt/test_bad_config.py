@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from dbt_auto_cdc.names import EVENT_LOG
 from tests.dbt_project import Project
 
 pytestmark = pytest.mark.dbt
@@ -26,8 +27,9 @@ def shop(project: Project) -> Project:
 
 
 def tables(project: Project) -> list[str]:
-    """Return the names of what is stored, temporary tables included."""
-    return [row[0] for row in project.query("select table_name from information_schema.tables order by 1")]
+    """Return the names of what is stored, temporary tables included, but for the event log."""
+    names = project.query("select table_name from information_schema.tables order by 1")
+    return [name for (name,) in names if name != EVENT_LOG]
 
 
 def failure(project: Project, *args: str) -> str:

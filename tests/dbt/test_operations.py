@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dbt_auto_cdc.names import EVENT_LOG
 from tests.dbt_project import Project
 
 pytestmark = pytest.mark.dbt
@@ -67,9 +68,9 @@ def refuse(project: Project, macro: str, arguments: str) -> str:
 
 
 def relations(project: Project, schema: str = "main") -> list[tuple[str, str]]:
-    """Return names and kinds of the relations of a schema."""
+    """Return names and kinds of the relations of a schema, but for the event log."""
     query = "select table_name, table_type from information_schema.tables where table_schema = ? order by 1"
-    return [(name, kind) for name, kind in project.query(query, [schema])]
+    return [(name, kind) for name, kind in project.query(query, [schema]) if name != EVENT_LOG]
 
 
 # -- adopt, SCD type 2 -------------------------------------------------------------------------------------------------

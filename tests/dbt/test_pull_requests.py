@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from dbt_auto_cdc.names import EVENT_LOG
 from tests.dbt_project import Project
 from tests.docs.documentation import blocks
 
@@ -148,11 +149,12 @@ def play(project: Project, job: str = "build") -> None:
 
 
 def contents(project: Project, *schemas: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the rows of all tables and views of some schemas, companions included."""
+    """Return the rows of all tables and views of some schemas, companions included, event logs left out."""
     query = "select table_schema, table_name from information_schema.tables where table_schema in (select unnest(?))"
     return {
         f"{schema}.{name}": project.query(f'select * from "{schema}"."{name}" order by all')
         for schema, name in project.query(query, [list(schemas)])
+        if name != EVENT_LOG
     }
 
 

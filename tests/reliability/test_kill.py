@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -312,6 +313,13 @@ def looks_after(database: Path) -> dict[str, Look]:
     return looks(copy)
 
 
+def runs_logged(database: Path) -> Counter[str]:
+    """Return how many rows each model has in the event log."""
+    with duckdb.connect(str(database)) as connection:
+        rows = connection.execute("select model from auto_cdc_event_log").fetchall()
+    return Counter(model.split(".")[2] for (model,) in rows)
+
+
 def kill_dbt(project: Project, *, endless: str = "", at: str = "", after: float = 0) -> None:
     """Start dbt, and kill it some time after it says `at`; the model `endless` never gets to its commit."""
     dbt = Path(sys.executable).with_name("dbt")
@@ -331,15 +339,20 @@ def kill_dbt(project: Project, *, endless: str = "", at: str = "", after: float 
 
 
 def outlive(project: Project, number: int, **kill: Any) -> None:
-    """Kill one run of dbt, and see that every model is as before or after it, and that the next run ends right."""
+    """Kill one run of dbt, and see that every model is as before or after it, and that the next run ends right.
+
+    The event log has the rows of the models that were committed, and no others.
+    """
     deliver(project, f"feed {number}", since=10 * (number + 1))
     before, after = looks(project.database), looks_after(project.database)
+    logged = runs_logged(project.database)
     assert not any(same(before[name], after[name]) for name in MODES)
     kill_dbt(project, **kill)
     found = looks(project.database)
     finished = {name for name in MODES if same(after[name], found[name])}
     assert finished == {name for name in MODES if not same(before[name], found[name])}
     assert kill.get("endless") not in finished
+    assert finished == set(runs_logged(project.database) - logged)
     project.succeed("run")
     assert all(same(after[name], look) for name, look in looks(project.database).items())
 

@@ -31,7 +31,10 @@ def threaded(tmp_path: Path) -> Iterator[Project]:
 
 
 def test_models_side_by_side(threaded: Project) -> None:
-    """Four threads and forty models, first run and later ones: every table and every figure is right."""
+    """Four threads and forty models, first run and later ones: every table and every figure is right.
+
+    The first models to start make the event log side by side; each run of each model has one row there.
+    """
     models = [
         Modelled(f"model_{number}", stream, rereads=number % 2 == 1)
         for number, stream in enumerate(drawn(40, MODELS, max_runs=RUNS))
@@ -41,6 +44,11 @@ def test_models_side_by_side(threaded: Project) -> None:
     for index in range(RUNS):
         run_dbt(threaded, models, index)
     assert 4 == len(threads_of(threaded))
+    logged = "select run_id, model from auto_cdc_event_log where status = 'success'"
+    rows = threaded.query(logged)
+    run_ids, names = (len(set(column)) for column in zip(*rows, strict=True))
+    assert (RUNS * MODELS, RUNS, MODELS) == (len(set(rows)), run_ids, names)
+    assert len(rows) == len(set(rows))
 
 
 def threads_of(project: Project) -> set[str]:

@@ -12,13 +12,21 @@ from pathlib import Path
 import pytest
 
 from dbt_auto_cdc.bridge import EXPORTS, Model
+from dbt_auto_cdc.event_log import Entry
 from dbt_auto_cdc.execute import Outcome
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.state import Relations
 
 MACROS = sorted((Path(__file__).resolve().parents[2] / "macros").rglob("*.sql"))
 # The names under which macros hold our values; a macro that needs another adds it here.
-VALUES = {"plan": Plan, "opened": Model, "outcome": Outcome, "step": Step, "relations": Relations}
+VALUES = {
+    "plan": Plan,
+    "opened": Model,
+    "outcome": Outcome,
+    "step": Step,
+    "relations": Relations,
+    "entry": Entry,
+}
 # What the plugin adds, because it needs dbt.
 FROM_PLUGIN = {"response", "handshake"}
 

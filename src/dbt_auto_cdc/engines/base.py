@@ -211,6 +211,11 @@ class Engine:
         del target, companion
         return ""
 
+    def lock_log(self, relation: str) -> str:
+        """Return the statement with which whoever makes the event log waits for another; empty where none can be."""
+        del relation
+        return ""
+
     def list_tables(self, *relations: str) -> str:
         """Return the query of the names, behind a `=`, of those relations that exist, and whether each is a view.
 

@@ -182,6 +182,10 @@ class Postgres(Engine):
             f"do $lock$\nbegin\n{there}\nend\n$lock$"
         )
 
+    def lock_log(self, relation: str) -> str:
+        """Return the statement that lets one process make the event log while others wait."""
+        return f"select pg_advisory_xact_lock(hashtextextended({text(relation)}, 0))"
+
     def list_tables(self, *relations: str) -> str:
         """Return the query of the names, behind a `=`, of those relations that exist, and whether each is a view."""
         listed = ", ".join(f"to_regclass({text(name)})" for name in relations)

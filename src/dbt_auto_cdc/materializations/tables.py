@@ -323,6 +323,7 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
         expected=_expected(job),
         reads=tuple(reading.told for reading in reads),
         faults=tuple(fault for reading in reads for fault in reading.faults),
+        positions=() if job.builds else job.state.positions,
     )
 
 

@@ -167,6 +167,12 @@ def positions_of(model: Model, ask: Ask) -> tuple[Position, ...]:
     return _remembered(model.name, model.relations, columns=columns, existing=Existing(), ask=ask).positions
 
 
+def knows_feed(model: Model, ask: Ask) -> bool:
+    """Tell whether a companion, which is there, knows the last version of a change feed."""
+    kind = text(names.FEED)
+    return bool(ask(f"select 1 from {model.relations.companion} where {names.KIND} = {kind}"))
+
+
 def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
     """Return what there is of target and companion, the feed still left out."""
     engine, relations = model.engine, model.relations

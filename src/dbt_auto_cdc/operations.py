@@ -6,18 +6,20 @@ Not here: runs (`bridge`), and the decisions, which live in `materializations`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt_auto_cdc import commands, names
 from dbt_auto_cdc import explain as explanation
 from dbt_auto_cdc.engines import required
-from dbt_auto_cdc.materializations import adopt, clone, reset
+from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.materializations import adopt, clone, forget, reset
 from dbt_auto_cdc.materializations.tables import Table
-from dbt_auto_cdc.observe import Ask, Existing, describe, observe, positions_of
+from dbt_auto_cdc.observe import Ask, Existing, describe, knows_feed, observe, positions_of
 from dbt_auto_cdc.relations import Beside, relations_of
 from dbt_auto_cdc.resolve import sequence_columns
 from dbt_auto_cdc.scd.changes import sequence_expression
-from dbt_auto_cdc.spec import AppendFlow, AutoCdc, RecomputedTable, ReplaceUsing, ReplaceWhere, Spec
+from dbt_auto_cdc.spec import AppendFlow, AutoCdc, RecomputedTable, ReplaceUsing, ReplaceWhere, Spec, unquoted
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.bridge import Model
@@ -33,6 +35,14 @@ _REPLACED: dict[type[Spec], str] = {
     RecomputedTable: "rows computed anew",
     AppendFlow: "rows appended",
 }
+
+
+@dataclass(frozen=True)
+class Forgetting:
+    """A plan of forgetting keys, with what is needed to tell what it did."""
+
+    place: forget.Place
+    plan: Plan
 
 
 def find_models(*, resolver: Any, wanted: Sequence[str] | None) -> list[Any]:
@@ -106,6 +116,50 @@ def plan_reset(
     return reset.plan(model.name, model.relations, positions, streams)
 
 
+def plan_forget(  # noqa: PLR0913 - one call from Jinja, all by name
+    *, model: Model, ask: Ask, target_exists: bool, target_is_view: bool, beside: Sequence[str], keys: object
+) -> Forgetting:
+    """Return the plan of forgetting keys; `beside` names the tables that there are beside the target."""
+    spec, relations, engine = model.spec, model.relations, model.engine
+    if target_is_view:
+        raise AutoCdcError(
+            model.name, [f"{relations.target} is a view, so it was cloned; forget keys in the original"]
+        )
+    words = {
+        names.COMPANION: forget.COMPANION,
+        names.CHANGES: forget.CHANGES,
+        names.QUARANTINE: forget.QUARANTINE,
+    }
+    there = {forget.TARGET: relations.target} if target_exists else {}
+    there |= {
+        words[suffix]: relation
+        for suffix, (name, relation) in zip(names.BESIDE, relations.beside, strict=True)
+        if suffix in words and name in beside
+    }
+    held = {
+        word: forget.Held(relation, describe(engine, ask, f"select * from {relation}"))
+        for word, relation in there.items()
+    }
+    keyed: Sequence[str] = getattr(spec, "keys", ()) or getattr(spec, "replace_using", ())
+    starts = {"2": names.BOUNDS["2"][:1], "bitemporal": (names.START_AT, names.SYSTEM_START_AT)}
+    place = forget.Place(
+        model=model.name,
+        relations=relations,
+        engine=engine,
+        keys=tuple(unquoted(name.strip()) for name in keyed),
+        held=held,
+        starts=starts.get(spec.stored_as_scd_type, ()),
+        counts_versions=forget.COMPANION in there and knows_feed(model, ask),
+    )
+    return Forgetting(place, forget.plan(place, keys))
+
+
+def forgotten(*, forgetting: Forgetting, outcome: Outcome) -> str:
+    """Return what went, as a sentence for the log."""
+    told = forget.forgotten(forgetting.place, outcome.measures)
+    return f"auto_cdc: model {forgetting.place.model}: {told}"
+
+
 def schema_cloned_from(*, schema: str, target_schema: str, from_schema: str) -> str:
     """Return where a model's original is, given where those in the target's own schema are.
 
@@ -144,5 +198,7 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "plan_adoption": plan_adoption,
     "plan_clone": plan_clone,
     "plan_reset": plan_reset,
+    "plan_forget": plan_forget,
+    "forgotten": forgotten,
     "schema_cloned_from": schema_cloned_from,
 }

@@ -40,6 +40,7 @@ def relations_of(adapter_type: str, identifier: str, *, target: str, beside: Bes
         rebuilt_struct=at(_with_suffix(struct, names.REBUILT, adapter_type)),
         changes=at(changes),
         changes_identifier=changes,
+        beside=tuple((name, at(name)) for name in beside_identifiers(identifier, adapter_type)),
     )
 
 

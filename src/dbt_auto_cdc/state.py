@@ -144,10 +144,10 @@ class Reading:
 class Relations:
     """The relations of one model as SQL text, and the bare names that renaming needs.
 
-    `changes` is the change feed, `files` the table of the files that were read. The rebuilt ones stand beside the
-    target while it is built anew. `struct` is the type of a sequence of several columns, on engines where such a type
-    has a name. `cloned_from` is what `clone_companions` has to be told, where dbt knows: when it defers to another
-    schema.
+    `changes` is the change feed, `files` the table of the files that were read; `beside` has the name and the relation
+    of everything that may stand beside the target, in the order of `names.BESIDE`. The rebuilt ones stand there while
+    the target is built anew. `struct` is the type of a sequence of several columns, on engines where such a type has a
+    name. `cloned_from` is what `clone_companions` has to be told, where dbt knows: when it defers to another schema.
     """
 
     target: str
@@ -162,6 +162,7 @@ class Relations:
     rebuilt_struct: str
     changes: str = ""
     changes_identifier: str = ""
+    beside: tuple[tuple[str, str], ...] = ()
     cloned_from: str = "from_schema: <where it was cloned from>"
 
 

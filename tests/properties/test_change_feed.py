@@ -74,4 +74,4 @@ def test_the_feed_leads_from_run_to_run(
     monkeypatch.setattr("tests.watched.Direct", Fed)
     handle: Any = tested.hypothesis  # type: ignore[attr-defined]
     again = given(**handle._given_kwargs)(handle.inner_test)
-    settings(max_examples=examples(TRIED[tested], 1000))(again)(connection=connection)
+    settings(max_examples=max(examples(TRIED[tested], 1000), 8))(again)(connection=connection)

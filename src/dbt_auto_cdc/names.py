@@ -105,6 +105,8 @@ CHANGE_TYPE = "_change_type"
 COMMIT_VERSION = "_commit_version"
 COMMIT_TIMESTAMP = "_commit_timestamp"
 FEED_COLUMNS = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
+# The table of a schema in which all runs are told.
+EVENT_LOG = "auto_cdc_event_log"
 # The kind of the companion's row that holds the last version of the change feed.
 FEED = "feed"
 # The table of a schema that has a row for each run; for users to read, and so without the prefix.

@@ -13,7 +13,7 @@ from dbt_auto_cdc import commands, names
 from dbt_auto_cdc import explain as explanation
 from dbt_auto_cdc.engines import required
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.materializations import adopt, clone, forget, reset
+from dbt_auto_cdc.materializations import adopt, clone, forget, move, reset, trim
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.observe import Ask, Existing, describe, knows_feed, observe, positions_of
 from dbt_auto_cdc.relations import Beside, relations_of
@@ -160,6 +160,74 @@ def forgotten(*, forgetting: Forgetting, outcome: Outcome) -> str:
     return f"auto_cdc: model {forgetting.place.model}: {told}"
 
 
+def plan_trim(  # noqa: PLR0913 - one call from Jinja, all by name
+    *,
+    name: str,
+    adapter_type: str,
+    feed: str,
+    log: str,
+    keep_last: object,
+    older_than: object,
+    tables: object,
+) -> list[Plan]:
+    """Return the plans of trimming what grows; `feed` and `log` are empty where there is no such table."""
+    engine = required(adapter_type, name)
+    chosen = trim.chosen(name, tables)
+    limits = trim.limits(model=name, keep_last=keep_last, older_than=older_than)
+    plans = [trim.trim_changes(name, feed, limits, engine)] if feed and trim.CHANGES in chosen else []
+    return [*plans, *([trim.trim_log(log, limits, engine)] if log and trim.EVENT_LOG in chosen else [])]
+
+
+def plan_move(  # noqa: PLR0913 - one call from Jinja, all by name
+    *,
+    model: Model,
+    adapter_type: str,
+    source: Any,
+    destination: Any,
+    source_beside: Sequence[str],
+    destination_beside: Sequence[str],
+    source_kind: str,
+    destination_kind: str,
+    contract: str,
+    ask: Ask,
+) -> Plan:
+    """Return the plan of moving a target, and all that is beside it, from `source` to `destination`.
+
+    The kinds are dbt's words for what is there, empty where nothing is; `..._beside` name what there is beside them.
+    """
+    engine = model.engine
+    old = relations_of(adapter_type, source.identifier, target=str(source), beside=source.incorporate)
+    new = model.relations
+    pairs = {old.target: (new.target, new.identifier)} if source_kind else {}
+    for (name, relation), (moved_name, moved) in zip(old.beside, new.beside, strict=True):
+        if name in source_beside:
+            pairs[relation] = (moved, moved_name)
+    taken = [new.target] if destination_kind else []
+    taken += [relation for name, relation in new.beside if name in destination_beside]
+    query = engine.list_indexes(old.target) if source_kind == "table" else ""
+    indexes = (
+        [engine.index(new.target, str(row[0]).removeprefix("="), str(row[1])) for row in ask(query)]
+        if query
+        else []
+    )
+    return move.plan(
+        move.Move(
+            model=model.name,
+            source=old,
+            destination=new,
+            schema=destination.schema,
+            is_other_schema=source.schema != destination.schema,
+            tables=pairs,
+            taken=tuple(taken),
+            source_is_view=source_kind == "view",
+            is_other_database=source.database != destination.database,
+            indexes=tuple(index.create for index in indexes),
+            contract=contract,
+        ),
+        engine,
+    )
+
+
 def schema_cloned_from(*, schema: str, target_schema: str, from_schema: str) -> str:
     """Return where a model's original is, given where those in the target's own schema are.
 
@@ -199,6 +267,9 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "plan_clone": plan_clone,
     "plan_reset": plan_reset,
     "plan_forget": plan_forget,
+    "plan_trim": plan_trim,
+    "plan_move": plan_move,
+    "event_log_name": lambda: names.EVENT_LOG,
     "forgotten": forgotten,
     "schema_cloned_from": schema_cloned_from,
 }

@@ -19,17 +19,19 @@ _WRITE = "write a version, such as 3, or a time in UTC, such as '2026-03-01 12:0
 
 
 @dataclass(frozen=True)
-class _Point:
+class Point:
     """An end of the range: a version, or a time in UTC."""
 
     value: int | dt.datetime
 
     @property
     def column(self) -> str:
+        """The feed's column that it is compared with."""
         return names.COMMIT_VERSION if isinstance(self.value, int) else names.COMMIT_TIMESTAMP
 
     @property
     def sql(self) -> str:
+        """The value as SQL."""
         return str(self.value) if isinstance(self.value, int) else f"timestamp {text(str(self.value))}"
 
 
@@ -64,13 +66,13 @@ def table_changes(  # noqa: PLR0913 - one call from Jinja, all by name
         raise refuse(
             f"{relation} has no change feed ({feed}); set change_data_feed to true in its model, and run it"
         )
-    points = {"start": _point(start), "end": None if end is None else _point(end)}
-    for option, point in points.items():
-        if isinstance(point, str):
-            raise refuse(f"{option} {point}; {_WRITE}")
+    points = {"start": point(start), "end": None if end is None else point(end)}
+    for option, found in points.items():
+        if isinstance(found, str):
+            raise refuse(f"{option} {found}; {_WRITE}")
     first, last = points["start"], points["end"]
-    assert isinstance(first, _Point)  # noqa: S101 - the others were refused
-    assert last is None or isinstance(last, _Point)  # noqa: S101
+    assert isinstance(first, Point)  # noqa: S101 - the others were refused
+    assert last is None or isinstance(last, Point)  # noqa: S101
     if last and first.column == last.column and _is_above(first, last):
         raise refuse(f"start {first.value} is above end {last.value}; write the lower one first")
     problem = _out_of_range(feed, ask(_range(feed, first))[0], {"start": first, "end": last})
@@ -81,14 +83,14 @@ def table_changes(  # noqa: PLR0913 - one call from Jinja, all by name
     return f"(select * from {feed} where {all_of(conditions)})"
 
 
-def _point(written: object) -> _Point | str:
+def point(written: object) -> Point | str:
     """Return an end of the range, or what is wrong with it."""
     if isinstance(written, int) and not isinstance(written, bool):
-        return _Point(written)
+        return Point(written)
     if isinstance(written, str) and written.strip().isdigit():
-        return _Point(int(written))
+        return Point(int(written))
     if isinstance(written, dt.date) and not isinstance(written, dt.datetime):
-        return _Point(dt.datetime(written.year, written.month, written.day))  # noqa: DTZ001 - UTC, as the feed
+        return Point(dt.datetime(written.year, written.month, written.day))  # noqa: DTZ001 - UTC, as the feed
     time = written
     if isinstance(written, str):
         try:
@@ -97,14 +99,14 @@ def _point(written: object) -> _Point | str:
             return f"is {written!r}"
     if not isinstance(time, dt.datetime):
         return f"is {written!r}"
-    return _Point(time.astimezone(dt.timezone.utc).replace(tzinfo=None) if time.tzinfo else time)
+    return Point(time.astimezone(dt.timezone.utc).replace(tzinfo=None) if time.tzinfo else time)
 
 
-def _is_above(first: _Point, last: _Point) -> bool:
+def _is_above(first: Point, last: Point) -> bool:
     return first.value > last.value  # type: ignore[operator]  # both are of one kind
 
 
-def _range(feed: Any, first: _Point) -> str:
+def _range(feed: Any, first: Point) -> str:
     """The query of what the feed holds: its first and last version, their times, and whether the start lies before."""
     is_before = f"case when {first.sql} < min({first.column}) then 1 else 0 end"
     times = [f"cast({end}({names.COMMIT_TIMESTAMP}) as varchar)" for end in ("min", "max")]
@@ -112,7 +114,7 @@ def _range(feed: Any, first: _Point) -> str:
     return f"select {', '.join([*versions, *times, is_before])} from {feed}"
 
 
-def _out_of_range(feed: Any, held: Sequence[object], points: dict[str, _Point | None]) -> str:
+def _out_of_range(feed: Any, held: Sequence[object], points: dict[str, Point | None]) -> str:
     """Return what lies outside of what the feed holds; a time above the last one has seen all that there is."""
     if held[0] is None:
         asked = next((point for point in points.values() if point and point.value not in (0, 1)), None)

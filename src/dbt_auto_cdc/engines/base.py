@@ -25,7 +25,7 @@ class Engine:
     `locator` is the expression for a row's place in a table, stable within a transaction as long as the row is
     not written. With `named_structs` a struct is of a type that has to be created: one a target, beside it. `begin`
     opens a transaction where dbt does not. `union` joins the SELECTs of flows where dbt or a person runs a model's SQL
-    as it is.
+    as it is. With `moves_tables` a table goes to another schema as it is; else it is copied.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Engine:
     reads_files: bool = False
     begin: str = ""
     union: str = "union all"
+    moves_tables: bool = False
 
     # names and values
 
@@ -314,6 +315,18 @@ class Engine:
             f"update {relation} as tgt set {column} = changed.value\n"
             f"from (\n{query.render()}\n) as changed\nwhere tgt.{self.locator} = changed.locator"
         )
+
+    def move_table(self, relation: str, there: str, identifier: str, *, schema: str) -> str:
+        """Return the statements that give a table another schema and name, with all that belongs to it."""
+        raise NotImplementedError
+
+    def move_type(self, old: str, new: str, identifier: str, *, schema: str) -> str:
+        """Return the statements that give the type of a struct another name, and schema if there is one to give.
+
+        Empty where such types have no names.
+        """
+        del old, new, identifier, schema
+        return ""
 
     def create_type(self, name: str, fields: dict[str, str]) -> str:
         """Return the statements that make the type of a struct anew, of fields with their types."""

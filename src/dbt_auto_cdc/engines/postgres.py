@@ -236,6 +236,27 @@ order by attnum"""
         del working
         return ""
 
+    def move_table(self, relation: str, there: str, identifier: str, *, schema: str) -> str:
+        """Return the statements that give a table another schema and name, with its indexes and constraints.
+
+        The name in between is one that the other schema does not have: the same as there.
+        """
+        old, name = relation.rpartition(".")[2], self.quote(identifier)
+        renamed = f"alter table {relation} rename to {name};\n" if old != name else ""
+        place = f"{relation.rpartition('.')[0]}.{name}" if "." in relation else name
+        del there
+        return f"{renamed}alter table {place} set schema {self.quote(schema)}"
+
+    def move_type(self, old: str, new: str, identifier: str, *, schema: str) -> str:
+        """Return the statements that give a composite type another name and schema, if there is one."""
+        del new
+        name = self.quote(identifier)
+        place = f"{old.rpartition('.')[0]}.{name}" if "." in old else name
+        renamed = f"alter type {old} rename to {name};" if old != place else ""
+        moved = f"alter type {place} set schema {self.quote(schema)};" if schema else ""
+        there = f"if to_regtype({text(old)}) is not null then"
+        return f"do $move$\nbegin\n{there}\n{renamed}\n{moved}\nend if;\nend\n$move$"
+
     def create_type(self, name: str, fields: dict[str, str]) -> str:
         """Return the statements that make a composite type anew; text in it is ordered by bytes."""
         listed = ", ".join(
@@ -280,4 +301,5 @@ ENGINE = Postgres(
     comparable_structs=True,
     named_structs=True,
     begin="begin",
+    moves_tables=True,
 )

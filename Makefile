@@ -7,13 +7,16 @@ READY  := $(VENV)/.ready
 EXTENSIONS := .venv-extensions
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres lint format bench docs reference test-extensions test-matrix test-kills build clean
+.PHONY: help demo tutorial test test-postgres lint format bench docs reference test-extensions test-matrix test-kills build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Run the worked examples batch by batch, print and check their tables
 	$(BIN)/python scripts/demo.py
+
+tutorial: $(READY) ## Make 100,000 messages and run the pipeline of the tutorial on them, in examples/cdc_tutorial
+	cd examples/cdc_tutorial && $(abspath $(BIN))/python generate.py && $(abspath $(BIN))/dbt build
 
 test: lint ## Lint, type check and test
 	$(BIN)/pytest -n 2

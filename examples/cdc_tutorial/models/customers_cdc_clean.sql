@@ -10,4 +10,4 @@ select
     id, firstname, lastname, email, address, operation,
     strptime(operation_date, '%m-%d-%Y %H:%M:%S') as operation_date,
     _rescued_data
-from {{ auto_cdc.stream(ref('customers_cdc_bronze')) }}
+from {{ auto_cdc.stream(ref('customers_cdc_bronze')) }} as messages

@@ -6,4 +6,4 @@
     except_column_list=['operation', 'operation_date', '_rescued_data'],
     stored_as_scd_type=2,
 ) }}
-select * from {{ auto_cdc.stream(ref('customers_cdc_clean')) }}
+select * from {{ auto_cdc.stream(ref('customers_cdc_clean')) }} as changes

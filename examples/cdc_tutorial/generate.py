@@ -38,10 +38,10 @@ def messages(
         if rng.random() < repeats:
             earlier = rng.randint(1, delivery)
             about = (earlier, rng.randrange(count if earlier < delivery else number + 1))
-        moment = rng.randrange(seconds)
-        # Two changes of a customer in one second would have no order.
-        while (about, moment) in taken:
-            moment = rng.randrange(seconds)
+        # Two changes of a customer in one second would have no order: each delivery has seconds of its own.
+        moment = None
+        while moment is None or (about, moment) in taken:
+            moment = 10 * rng.randrange(seconds // 10) + delivery % 10
         taken.add((about, moment))
         yield {
             "id": None if rng.random() < WITHOUT_ID else customer_id(seed, *about),

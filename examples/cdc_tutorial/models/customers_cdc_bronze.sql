@@ -1,3 +1,6 @@
 {{ config(materialized='append_flow') }}
 select *
-from {{ auto_cdc.read_files(var('landing', 'landing') ~ '/*.json', format='json', schema_hints='id string, operation_date string') }}
+from {{ auto_cdc.read_files(
+    'landing/*.json',
+    schema_hints='id uuid, operation_date varchar',
+) }} as files

@@ -19,6 +19,7 @@ from tests.reference_model import END, START, Config, Event, Model
 
 FOLDER = ROOT / "examples/cdc_tutorial"
 COLUMNS = ("id", "firstname", "lastname", "email", "address")
+MONTH_FIRST = r"\d\d-\d\d-\d{4} \d\d:\d\d:\d\d"
 Message = dict[str, Any]
 
 
@@ -38,7 +39,9 @@ class Pipeline:
         usable = [
             {**message, "operation_date": date(message["operation_date"])}
             for message in arrived
-            if message["id"] is not None and message["operation"] in {"APPEND", "DELETE", "UPDATE"}
+            if message["id"] is not None
+            and message["operation"] in {"APPEND", "DELETE", "UPDATE"}
+            and re.fullmatch(MONTH_FIRST, message["operation_date"])
         ]
         self.clean += usable
         for table in (self.customers, self.history):
@@ -71,14 +74,19 @@ def delivery(folder: Path, number: int, month: dt.date) -> list[Message]:
 
 
 def odd_file(folder: Path) -> list[Message]:
-    """Write a file with an id that is none and with a new field, and return its messages as bronze has them."""
-    wrong, grown = messages(2, seed=8, month=dt.date(2027, 1, 1))
+    """Write an id that is none, a new field, and a date that is none, and return the messages as bronze has them."""
+    wrong, grown, undated = messages(3, seed=8, month=dt.date(2027, 1, 1))
     # The generator leaves out ids and operations; here both have to be there.
     wrong |= {"id": "gone wrong", "operation": "APPEND"}
     grown |= {"id": "00000000-0000-4000-8000-000000000000", "operation": "APPEND"}
-    lines = [json.dumps(wrong), json.dumps({**grown, "phone": "123"})]
+    undated |= {
+        "id": "00000000-0000-4000-8000-000000000001",
+        "operation": "UPDATE",
+        "operation_date": "2027-01-31",
+    }
+    lines = map(json.dumps, (wrong, {**grown, "phone": "123"}, undated))
     (folder / "odd.json").write_text("\n".join(lines), encoding="utf-8")
-    return [{**wrong, "id": None}, grown]
+    return [{**wrong, "id": None}, grown, undated]
 
 
 def in_order(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -174,7 +182,11 @@ def test_a_file_is_complete_when_it_gets_its_name(tmp_path: Path) -> None:
 
 
 def test_readme_shows_the_files_that_are_there() -> None:
-    """A block with a title is that file, and every model is shown."""
+    """A block with a title is that file, every model is shown, and so is the first message."""
+    first = next(messages(100_000, month=dt.date(2026, 11, 1)))
+    assert [first] == [
+        json.loads(block.text) for block in blocks(FOLDER / "README.md") if block.language == "json"
+    ]
     shown = {block.value: block.text for block in blocks(FOLDER / "README.md") if block.marker == "file"}
     assert {f"models/{path.name}" for path in (FOLDER / "models").glob("*.sql")} <= set(shown)
     for name, text in shown.items():

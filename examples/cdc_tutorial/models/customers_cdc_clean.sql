@@ -4,10 +4,11 @@
         'no_rescued_data': '_rescued_data is null',
         'valid_id': 'id is not null',
         'valid_operation': "operation in ('APPEND', 'DELETE', 'UPDATE')",
+        'valid_operation_date': 'operation_date is not null',
     },
 ) }}
 select
     id, firstname, lastname, email, address, operation,
-    strptime(operation_date, '%m-%d-%Y %H:%M:%S') as operation_date,
+    try_strptime(operation_date, '%m-%d-%Y %H:%M:%S') as operation_date,
     _rescued_data
 from {{ auto_cdc.stream(ref('customers_cdc_bronze')) }} as messages

@@ -16,6 +16,7 @@ from dbt_auto_cdc.errors import AutoCdcError
 from tests import databases
 from tests.databases import Connection, Postgres, columns_of, create_table
 from tests.direct import Direct
+from tests.stream_sql import stream
 
 pytestmark = pytest.mark.only_on("postgres")
 
@@ -307,3 +308,64 @@ def test_the_companion_has_an_index(connection: Connection) -> None:
         assert ["USING btree (id)"] == [
             definition[definition.index("USING") :] for (definition,) in definitions
         ]
+
+
+# streams while others write
+
+APPENDS: dict[str, Any] = {"materialized": "append_flow"}
+
+
+def test_two_runs_of_a_stream_at_once(connection: Connection) -> None:
+    """One waits for the other, and finds nothing that was not read."""
+    feed(connection, (1, "Oslo", 1), (2, "Rome", 2))
+    sql = f"select * from {stream('feed', offset='seq')} as s"
+    Direct(connection).run(APPENDS, sql=sql)
+    connection.execute("insert into feed values (3, 'Kiel', 3)")
+
+    def run(own: Postgres) -> str:
+        return Direct(own).run(APPENDS, sql=sql).message
+
+    assert {"AUTO CDC 0 appended", "AUTO CDC 1 appended"} == set(at_once(connection, run, run))
+    assert [1, 2, 3] == sorted(row["id"] for row in Direct(connection).rows())
+
+
+def test_rows_that_come_while_a_stream_is_read(connection: Connection) -> None:
+    """Runs beside a writer that commits row after row: each is read once, by one run or the next."""
+    feed(connection)
+    sql = f"select * from {stream('feed', offset='seq')} as s"
+    begun, last = threading.Event(), 400
+
+    def write() -> None:
+        with another(connection) as own:
+            for number in range(last):
+                own.execute("insert into feed values (?, 'x', ?)", [number, number])
+                begun.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    begun.wait(30)
+    read = []
+    while writer.is_alive():
+        read.append(Direct(connection).run(APPENDS, sql=sql).figures["num_output_rows"])
+    writer.join()
+    Direct(connection).run(APPENDS, sql=sql)
+    assert list(range(last)) == sorted(row["id"] for row in Direct(connection).rows())
+    assert any(0 < rows < last for rows in read), "no run met the writer half way"
+
+
+def test_rows_that_are_committed_out_of_order(connection: Connection) -> None:
+    """What is committed below the position is read by who looks back, and by nobody else."""
+    feed(connection)
+    plain, back = (stream("feed", offset="seq", look_back=distance) for distance in (None, 5))
+    targets = {"plain": (APPENDS, plain), "target": (OPTIONS, back)}
+    with another(connection) as slow:
+        slow.execute("begin")
+        slow.execute("insert into feed values (1, 'slow', 1)")
+        connection.execute("insert into feed values (2, 'quick', 2)")
+        for name, (config, read) in targets.items():
+            Direct(connection, name).run(config, sql=f"select * from {read} as s")
+        slow.execute("commit")
+    for name, (config, read) in targets.items():
+        Direct(connection, name).run(config, sql=f"select * from {read} as s")
+    found = {name: sorted(row["id"] for row in Direct(connection, name).rows()) for name in targets}
+    assert {"plain": [2], "target": [1, 2]} == found

@@ -212,12 +212,13 @@ def _parsed(  # noqa: PLR0913 - what spec.parse takes, and the flows
 
 def _reads_of_dumps(flows: Sequence[Flow]) -> list[str]:
     """Return what is wrong with the reads in flows of whole dumps."""
-    return [
-        f"flow {flow.name}: {problem}"
-        for flow in flows
-        if flow.is_snapshot
-        for problem in reads.problems_of(reads.cut(flow.sql), "auto_cdc_snapshot")
-    ]
+    return [problem for flow in flows if flow.is_snapshot for problem in _wrong_reads(flow.name, flow.sql)]
+
+
+def _wrong_reads(flow_name: str, sql: str) -> list[str]:
+    """Return what is wrong with the reads of a flow of whole dumps."""
+    found = reads.problems_of(reads.cut(sql), "auto_cdc_snapshot")
+    return [f"flow {flow_name}: {problem}" for problem in found]
 
 
 _RENDERED_TOO_EARLY = (
@@ -325,6 +326,10 @@ def flow(  # noqa: PLR0913 - one call from Jinja, all by name
     """
     engine = engine_for(adapter_type)
     block = blocks.noted(model, name, sql, options=options, others=others)
+    # Only here is it known while dbt parses which reads stand in which flow.
+    wrong = _wrong_reads(block.name, block.sql) if options.get("snapshot_version") is not None else []
+    if wrong:
+        raise AutoCdcError(model, wrong)
     union = (engine.union if engine else Engine.union) if before else ""
     before.append(block.noted)
     return blocks.marked(block, union)

@@ -206,6 +206,14 @@ def test_what_is_wrong_is_said_while_dbt_parses(shop: Project) -> None:
     assert "model a_flow (models/a_flow.sql): a stream has look_back, and append_flow would have" in said
     for name in wrong:
         (shop.root / f"models/{name}.sql").unlink()
+    select = "select * from {{ auto_cdc.stream(ref('events'), offset='n') }} as s"
+    flow = f"{{% call auto_cdc.flow('f'%s) %}} {select} {{% endcall %}}"
+    dumps = "{{ config(materialized='auto_cdc', keys=['id'], sequence_by='n') }} " + flow
+    shop.write("models/dumps.sql", dumps.replace("%s", ", snapshot_version='n'"))
+    assert "auto_cdc: model dumps: flow f: a stream gives new rows only" in shop.fail("parse")
+    (shop.root / "models/dumps.sql").unlink()
+    appends = "{{ config(materialized='append_flow') }} " + flow
+    shop.write("models/in_flow.sql", appends.replace("%s", ""))
     shop.write(
         "models/all_again.sql",
         "{{ config(materialized='append_flow') }} select * from {{ ref('events') }}",
@@ -213,6 +221,7 @@ def test_what_is_wrong_is_said_while_dbt_parses(shop: Project) -> None:
     shop.succeed("parse")
     assert "all_again (models/all_again.sql): append_flow adds every row that its SQL gives" in shop.log
     assert "orders (models" not in shop.log
+    assert "in_flow (models" not in shop.log
 
 
 @pytest.mark.only_on("duckdb")

@@ -49,19 +49,19 @@ class Cost:
 
 def write_messages(folder: Path, files: int, each: int) -> None:
     """Messages like those of a change feed: eight fields, a few keys missing."""
-    source, folder_number = random.Random(1), 0
+    source, place = random.Random(1), 0
     for number in range(files):
         with (folder / f"part_{number:06}.json").open("w") as file:
             for _ in range(each):
-                folder_number += 1
+                place += 1
                 message = {
-                    "id": folder_number % 50_000 if source.random() > 0.02 else None,
-                    "firstname": f"First{folder_number % 997}",
-                    "lastname": f"Last{folder_number % 1013}",
-                    "email": f"user{folder_number}@example.org",
-                    "address": f"{folder_number} Main Street, Springfield {folder_number % 99_999}",
+                    "id": place % 50_000 if source.random() > 0.02 else None,
+                    "firstname": f"First{place % 997}",
+                    "lastname": f"Last{place % 1013}",
+                    "email": f"user{place}@example.org",
+                    "address": f"{place} Main Street, Springfield {place % 99_999}",
                     "operation": source.choice(["APPEND", "UPDATE", "DELETE"]),
-                    "operation_date": f"2026-03-{folder_number % 28 + 1:02} 12:{folder_number % 60:02}:00",
+                    "operation_date": f"2026-03-{place % 28 + 1:02} 12:{place % 60:02}:00",
                     "amount": round(source.random() * 1000, 2),
                 }
                 file.write(json.dumps(message) + "\n")
@@ -104,8 +104,8 @@ def look_again(work: Path, landing: Path) -> dict[str, Cost]:
         target = Direct(connection)
         sql = f"select * from {read_files(f'{landing}/*.json', include_existing_files=False)} as files"
         target.run(APPENDS, sql=sql)
+        listing = f"select count(*) from glob('{landing}/*.json')"
         for number in range(ROUNDS):
-            listing = f"select count(*) from glob('{landing}/*.json')"
             costs["glob alone"].of(lambda: connection.execute(listing).fetchall())
             costs["nothing new"].of(lambda: target.run(APPENDS, sql=sql))
             (landing / f"new_{number}.json").write_text('{"id": 1}\n')

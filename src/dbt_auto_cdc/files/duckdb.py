@@ -21,9 +21,9 @@ from dbt_auto_cdc.sql import all_of, indented, text
 FILE = names.PREFIX + "file"
 TEXTS = names.PREFIX + "texts"
 # Up to so many bytes all new files are looked through for fields and types, of more files some that are spread evenly.
-_LOOKED_THROUGH = 32 * 1024 * 1024
+_LOOKED_THROUGH = 16 * 1024 * 1024
 _MOST_RECORDS = 200_000
-_TYPED_RECORDS = 20_480
+_TYPED_RECORDS = 10_240
 _TABS = re.compile(r"\.tsv(\.\w+)?$")
 _READERS = {"csv": "read_csv", "parquet": "read_parquet", "avro": "read_avro"}
 # What DuckDB says where a file cannot be read, or is gone.

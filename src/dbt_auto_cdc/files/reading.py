@@ -19,17 +19,16 @@ from dbt_auto_cdc.engines import engine_for
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
 from dbt_auto_cdc.files import values
-from dbt_auto_cdc.files.duckdb import FAULTS, FILE, MISSING, TEXTS, Files
+from dbt_auto_cdc.files.duckdb import FAULTS, MISSING, Files
 from dbt_auto_cdc.files.options import Options, parse, wrong
-from dbt_auto_cdc.files.values import Converted, Rescued
+from dbt_auto_cdc.files.rows import METADATA, Rows, Shape
 from dbt_auto_cdc.plan import Fault, Step
 from dbt_auto_cdc.reads import Around, Read
 from dbt_auto_cdc.spec import SPECS
-from dbt_auto_cdc.sql import any_of, comma, text
+from dbt_auto_cdc.sql import comma, text
 from dbt_auto_cdc.state import Position, Reading
 
 KIND = "files"
-METADATA = "_metadata"
 Ask = Callable[[str], Sequence[Sequence[object]]]
 
 # Where files are read once. Everywhere else, and for whole dumps, they are all read whenever the SQL is.
@@ -111,15 +110,6 @@ def problems(read: Read, materialized: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Shape:
-    """The columns of files with their types, in order, and the fields that go into each: of JSON maybe several."""
-
-    types: Mapping[str, str] = field(default_factory=dict)
-    spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    stored: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class _Found:
     """The files of a read, and what is known of their columns from earlier runs."""
 
@@ -173,7 +163,7 @@ class _Found:
 
     # columns
 
-    def shape(self, *, has_files: bool) -> tuple[_Shape, list[str]]:
+    def shape(self, *, has_files: bool) -> tuple[Shape, list[str]]:
         """Return the columns, and the fields that are new to a read that goes on."""
         hints = self._hints()
         fields = self._fields() if has_files else {}
@@ -191,7 +181,7 @@ class _Found:
             )
             for name in types
         }
-        return _Shape(types, spellings, fields), [] if takes and not self.recorded else new
+        return Shape(types, spellings, fields), [] if takes and not self.recorded else new
 
     def _is_fit(self, name: str) -> bool:
         """Whether a field can be a column; a name that we use ourselves is rescued."""
@@ -234,111 +224,26 @@ class _Found:
 
     # SQL
 
-    def empty(self, shape: _Shape) -> str:
+    def no_rows(self, shape: Shape) -> str:
         """Return a relation of the same columns without rows."""
-        quote = self.engine.quote
-        columns = [f"cast(null as {type_name}) as {quote(name)}" for name, type_name in shape.types.items()]
-        columns.append(f"cast(null as varchar) as {quote(self.options.rescued_data_column)}")
-        if self.options.metadata:
-            columns.append(f"cast(null as {_METADATA_TYPE}) as {METADATA}")
-        return f"select\n    {comma(columns)}\nwhere false"
+        return Rows(self.files, shape, self.engine).none()
 
-    def rows(self, shape: _Shape, paths: str) -> str:
-        """Return the rows of files in their columns, with what was rescued."""
-        is_json = self.options.format == "json"
-        columns, lost = list[str](), list[Rescued]()
-        for name, type_name in shape.types.items():
-            converted, parts = self._column(name, type_name, shape)
-            columns.append(f"{converted.value} as {self.engine.quote(name)}")
-            lost += parts
-        if self.options.schema_evolution_mode != "none":
-            lost += [self._unknown(shape)] if is_json else self._beside(shape)
-        file = f"rec.{FILE}"
-        columns.append(
-            f"{values.rescued(lost, file)} as {self.engine.quote(self.options.rescued_data_column)}"
-        )
-        joined = ""
-        if self.options.metadata:
-            columns.append(f"{self.files.metadata()} as {METADATA}")
-            joined = f"\njoin {self.files.facts(paths)} as facts on facts.path = {file}"
-        shapes = (
-            {}
-            if not is_json
-            else {spellings[0]: shape.types[name] for name, spellings in shape.spellings.items() if spellings}
-        )
-        return f"select\n    {comma(columns)}\nfrom {self.files.rows(paths, shapes)} as rec{joined}"
+    def rows(self, shape: Shape) -> str:
+        """Return the rows of the files that are to be read."""
+        return self._rows(shape, self.files.value("paths"))
 
-    def _column(self, name: str, type_name: str, shape: _Shape) -> tuple[Converted, list[Rescued]]:
-        """Return a column's value, and what of it is rescued."""
-        spellings = shape.spellings.get(name, ())
-        if not spellings:
-            return Converted(self.engine.null(type_name)), []
-        if self.options.format in {"parquet", "avro"}:
-            source = f"rec.{self.engine.quote(spellings[0])}"
-            found = values.from_typed(source, shape.stored[spellings[0]], type_name)
-            raw = f"cast(to_json({source}) as varchar)"
-        elif self.options.format == "csv":
-            source = f"rec.{self.engine.quote(spellings[0])}"
-            found = values.from_text(source, type_name, self.engine.fields)
-            raw = f"cast(to_json({source}) as varchar)"
-        else:
-            return self._json_column(type_name, spellings)
-        return found, [Rescued(found.misfit, values.member(spellings[0], raw))] if found.misfit else []
-
-    def _json_column(self, type_name: str, spellings: tuple[str, ...]) -> tuple[Converted, list[Rescued]]:
-        """Return a column's value from the first of its spellings that a record has; what a second has is rescued."""
-        extract = "json_extract" if values.is_nested(type_name) else "json_extract_string"
-        sources = [f"struct_extract(rec.{TEXTS}, {text(spellings[0])})"]
-        sources += [f"{extract}(rec.json, {text(values.pointer(one))})" for one in spellings[1:]]
-        source = sources[0] if len(sources) == 1 else f"coalesce({', '.join(sources)})"
-        found = values.from_text(source, type_name, self.engine.fields, is_json=True)
-        raws = [f"cast(json_extract(rec.json, {text(values.pointer(one))}) as varchar)" for one in spellings]
-        lost = []
-        for place, (one, raw) in enumerate(zip(spellings, raws, strict=True)):
-            earlier = [f"{before} is not null" for before in sources[:place]]
-            when = [f"({any_of(earlier)}) and {sources[place]} is not null"] if earlier else []
-            if found.misfit:
-                only = f" and not ({any_of(earlier)})" if earlier else ""
-                when.append(f"({found.misfit} and {sources[place]} is not null{only})")
-            if when:
-                lost.append(Rescued(any_of(when), values.member(one, raw)))
-        return found, lost
-
-    def _unknown(self, shape: _Shape) -> Rescued:
-        """What a JSON record has beside the columns, whatever it is called."""
-        known = ", ".join(text(one) for spellings in shape.spellings.values() for one in spellings) or "''"
-        keys = "json_keys(rec.json)"
-        other = f"list_filter({keys}, lambda one: not list_contains([{known}], one))"
-        pointer = "'/' || replace(replace(one, '~', '~0'), '/', '~1')"
-        entry = f"cast(to_json(one) as varchar) || ':' || cast(json_extract(rec.json, {pointer}) as varchar)"
-        members = f"array_to_string(list_transform({other}, lambda one: {entry}), ',')"
-        return Rescued(f"({keys} <> [{known}] and len({other}) > 0)", members)
-
-    def _beside(self, shape: _Shape) -> list[Rescued]:
-        """What files with columns have beside ours."""
-        known = {one for spellings in shape.spellings.values() for one in spellings}
-        rescued = []
-        for one in shape.stored:
-            if one not in known:
-                source = f"rec.{self.engine.quote(one)}"
-                raw = values.member(one, f"cast(to_json({source}) as varchar)")
-                rescued.append(Rescued(f"{source} is not null", raw))
-        return rescued
+    def _rows(self, shape: Shape, paths: str) -> str:
+        return Rows(self.files, shape, self.engine).select(paths)
 
     def plain(self) -> str:
         """Return the rows of all files that are there now, which the SQL names one by one."""
         number, _ = self.look()
         shape, _ = self.shape(has_files=bool(number))
         if not number:
-            return self.empty(shape)
+            return Rows(self.files, shape, self.engine).none()
         listed_paths = self._told(f"select cast(to_json({self.files.value('paths')}) as varchar)")[0]
         paths = "[" + ", ".join(map(text, json.loads(str(listed_paths or "[]")))) + "]"
-        return self.rows(shape, paths) if paths != "[]" else self.empty(shape)
-
-
-_METADATA_TYPE = (
-    "struct(file_path varchar, file_name varchar, file_size bigint, file_modification_time timestamptz)"
-)
+        return self._rows(shape, paths) if paths != "[]" else Rows(self.files, shape, self.engine).none()
 
 
 def _same(name: str, known: Mapping[str, str]) -> str | None:
@@ -420,7 +325,7 @@ class _Run:
         shape, new = found.shape(has_files=bool(number))
         self._refuse(shape, new)
         only_noted = self._is_first and not found.options.include_existing_files
-        empty = found.empty(shape)
+        empty = found.no_rows(shape)
         is_whole = read.header in self.around.whole
         reads_none = not number or only_noted or self.around.partial == "--empty"
         told = f"files {read.name}: {number} of {read.options['path']}, {size} bytes"
@@ -428,7 +333,7 @@ class _Run:
             name=read.name,
             header=read.header,
             look=empty,
-            sql=empty if reads_none else found.rows(shape, found.files.value("paths")),
+            sql=empty if reads_none else found.rows(shape),
             record=()
             if is_whole
             else self._record(shape, number=number, corrupt=len(corrupt), noted=only_noted),
@@ -437,7 +342,7 @@ class _Run:
             faults=self._faults(),
         )
 
-    def _refuse(self, shape: _Shape, new: Sequence[str]) -> None:
+    def _refuse(self, shape: Shape, new: Sequence[str]) -> None:
         if not shape.types:
             problem = (
                 f"no file of {self.found.read.options['path']} is there yet, so its columns are not known; let a file"
@@ -469,7 +374,7 @@ class _Run:
             Fault(re.compile(FAULTS), f"read_files {read.name}: {_fault(read).rstrip(';')}"),
         )
 
-    def _record(self, shape: _Shape, *, number: int, corrupt: int, noted: bool) -> tuple[Step, ...]:
+    def _record(self, shape: Shape, *, number: int, corrupt: int, noted: bool) -> tuple[Step, ...]:
         """Remember files and columns."""
         around, files, name = self.around, self.found.files, self.found.read.name
         companion = around.relations.companion

@@ -24,10 +24,20 @@ _WIDER = {"DATE": "TIMESTAMP", "TIMESTAMP_S": "TIMESTAMP", "TIMESTAMP_MS": "TIME
 
 @dataclass(frozen=True)
 class Converted:
-    """A value in its column's type, and the condition that something was lost on the way; empty if nothing can be."""
+    """A value in its column's type, and the condition that something was lost on the way; empty if nothing can be.
+
+    The condition speaks of the value as `seen`, which is what it was kept as. Where it holds, the value is null, or
+    stands for nothing (`is_rough`).
+    """
 
     value: str
     misfit: str = ""
+    is_rough: bool = False
+
+    @property
+    def whole(self) -> str:
+        """The value, null where something was lost, as one expression."""
+        return f"case when not {self.misfit} then {self.value} end" if self.is_rough else self.value
 
 
 Fields = Callable[[str], tuple[tuple[str, str], ...]]
@@ -38,12 +48,12 @@ def is_nested(type_name: str) -> bool:
     return type_name == JSON or type_name.endswith("]") or type_name.startswith(("STRUCT(", "MAP("))
 
 
-def from_text(
-    source: str, type_name: str, fields: Fields, *, depth: int = 0, is_json: bool = False
+def from_text(  # noqa: PLR0913 - all but the first three by name
+    source: str, type_name: str, fields: Fields, *, seen: str = "", depth: int = 0, is_json: bool = False
 ) -> Converted:
     """Return text as a value of a type; `fields` tells those of a struct type.
 
-    With `is_json`, what is nested is JSON already.
+    With `is_json`, what is nested is JSON already; `depth` counts lists in lists.
     """
     if type_name == TEXT:
         return Converted(source)
@@ -60,14 +70,17 @@ def from_text(
     if type_name.endswith("[]"):
         return _list(source, type_name[:-2], fields, depth)
     value = f"try_cast({source} as {type_name})"
-    lost = [f"{value} is null"]
+    seen = seen or value
+    lost = [f"{seen} is null"]
     if _WHOLE.fullmatch(type_name):
-        lost.append(f"cast({value} as double) <> try_cast({source} as double)")
+        # Only a number that is written with a point or a power can be another one.
+        is_written_so = " or ".join(f"contains({source}, '{mark}')" for mark in ".eE")
+        lost.append(f"(({is_written_so}) and cast({seen} as double) <> try_cast({source} as double))")
     elif type_name in _WIDER:
         wider = _WIDER[type_name]
-        lost.append(f"cast({value} as {wider}) <> try_cast({source} as {wider})")
+        lost.append(f"cast({seen} as {wider}) <> try_cast({source} as {wider})")
     misfit = f"({source} is not null and ({any_of(lost)}))"
-    return Converted(value if len(lost) == 1 else f"case when not {misfit} then {value} end", misfit)
+    return Converted(value, misfit, is_rough=len(lost) > 1)
 
 
 def _struct(source: str, members: tuple[tuple[str, str], ...], fields: Fields, depth: int) -> Converted:
@@ -79,7 +92,7 @@ def _struct(source: str, members: tuple[tuple[str, str], ...], fields: Fields, d
         part = from_text(
             f"struct_extract({texts}, {text(name)})", type_name, fields, depth=depth, is_json=True
         )
-        parts[name] = part.value
+        parts[name] = part.whole
         misfits += [part.misfit] if part.misfit else []
     packed = "{" + ", ".join(f"{text(name)}: {value}" for name, value in parts.items()) + "}"
     known = ", ".join(text(name) for name in parts)
@@ -98,7 +111,7 @@ def _list(source: str, element: str, fields: Fields, depth: int) -> Converted:
     if part.misfit:
         misfits.append(f"list_bool_or(list_transform({texts}, lambda {entry}: {part.misfit}))")
     return Converted(
-        f"list_transform({texts}, lambda {entry}: {part.value})",
+        f"list_transform({texts}, lambda {entry}: {part.whole})",
         f"({source} is not null and ({any_of(misfits)}))",
     )
 
@@ -112,16 +125,17 @@ def _shape(type_name: str) -> str:
     return JSON if is_nested(type_name) else TEXT
 
 
-def from_typed(source: str, stored: str, type_name: str) -> Converted:
+def from_typed(source: str, stored: str, type_name: str, seen: str = "") -> Converted:
     """Return a typed value as one of another type: what does not come back the same does not fit."""
     if stored == type_name:
         return Converted(source)
     if type_name == TEXT:
         return Converted(f"cast({source} as varchar)")
     value = f"try_cast({source} as {type_name})"
-    back = f"try_cast({value} as {stored})"
-    misfit = f"({source} is not null and ({value} is null or {back} is distinct from {source}))"
-    return Converted(f"case when not {misfit} then {value} end", misfit)
+    seen = seen or value
+    back = f"try_cast({seen} as {stored})"
+    misfit = f"({source} is not null and ({seen} is null or {back} is distinct from {source}))"
+    return Converted(value, misfit, is_rough=True)
 
 
 # inference
@@ -133,7 +147,8 @@ _TIMESTAMP = r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?
 def kind_of_text(value: str) -> str:
     """Return the SQL that tells what text looks like: a date, a timestamp, or nothing but text."""
     return (
-        f"when regexp_matches({value}, {text(_DATE)}) and try_cast({value} as date) is not null then 'DATE'"
+        f"when substr({value}, 5, 1) <> '-' then 'VARCHAR'"
+        f" when regexp_matches({value}, {text(_DATE)}) and try_cast({value} as date) is not null then 'DATE'"
         f" when regexp_matches({value}, {text(_TIMESTAMP)}) and try_cast({value} as timestamp) is not null"
         f" then 'TIMESTAMP' else 'VARCHAR'"
     )

@@ -98,10 +98,11 @@ def placed(connection: Connection, relation: str) -> dict[Any, Row]:
 
 @dataclass(frozen=True)
 class Look:
-    """Target and companion at one moment, the target's rows by row id."""
+    """Target, companion and change feed at one moment: the target's rows by row id, the feed's without their times."""
 
     target: dict[Any, Row]
     companion: Counter[Any]
+    feed: Counter[Any] = field(default_factory=Counter)
 
     @property
     def rows(self) -> list[Row]:
@@ -109,12 +110,14 @@ class Look:
 
 
 def look_at(connection: Connection, name: str) -> Look:
-    """Return what a target and its companion hold; nothing before the first run."""
+    """Return what a target, its companion and its change feed hold; nothing before the first run."""
     tables = tables_of(connection)
     target, companion = (
         placed(connection, table) if table in tables else {} for table in (name, f"{name}__auto_cdc")
     )
-    return Look(target, Counter(comparable(row) for row in companion.values()))
+    feed = placed(connection, f"{name}__auto_cdc_changes") if f"{name}__auto_cdc_changes" in tables else {}
+    changes = ({n: v for n, v in row.items() if n != "_commit_timestamp"} for row in feed.values())
+    return Look(target, Counter(map(comparable, companion.values())), Counter(map(comparable, changes)))
 
 
 @dataclass

@@ -67,10 +67,10 @@ $(EXTENSIONS)/.ready: pyproject.toml requirements-extensions.txt constraints.txt
 	$(EXTENSIONS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-extensions.txt -c $(EXTENSIONS)/constraints.txt
 	touch $(EXTENSIONS)/.ready
 
-$(VENV)/.test-kills: $(READY) ## Kill hundreds of runs at random moments: nothing is lost, nothing comes twice
+test-kills: $(READY) ## Kill hundreds of runs at random moments: nothing is lost, nothing comes twice
 	NIGHTLY=1 $(BIN)/pytest -n 2 tests/reliability
 
-bench: $(READY) requirements-bench.txt
+$(VENV)/.bench: $(READY) requirements-bench.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt -c constraints.txt
 	touch $(VENV)/.bench
 

@@ -114,6 +114,7 @@ def check(project: Project, expected: Pipeline) -> None:
 
 
 @pytest.mark.dbt
+@pytest.mark.only_on("duckdb")
 def test_pipeline_reads_new_files_only_and_keeps_every_table(project: Project) -> None:
     """Two deliveries around a year's end give what plain Python gives; the files of the first are not read again."""
     for file in ("dbt_project.yml", "models"):

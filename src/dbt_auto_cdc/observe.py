@@ -93,6 +93,7 @@ def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tu
         whole=_whole(model),
         partial=partial,
         positions={position.name.lower(): position for position in state.positions},
+        flows=_flows_of_reads(flows),
     )
     readings = reads.observed(reads.cut(sql), around)
     looks = {reading.header: reading.look for reading in readings}
@@ -102,6 +103,15 @@ def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tu
     else:
         spec, state = _observe_feed(_looking(model, looks), state, ask)
     return _reading(spec, state, readings)
+
+
+def _flows_of_reads(flows: Sequence[Flow]) -> dict[str, tuple[str, ...]]:
+    """Return which flows have a read, by its header."""
+    found: dict[str, tuple[str, ...]] = {}
+    for flow in flows:
+        for read in reads.cut(flow.sql):
+            found[read.header] = (*found.get(read.header, ()), flow.name)
+    return found
 
 
 def _whole(model: Model) -> frozenset[str]:

@@ -22,6 +22,8 @@ from dbt_auto_cdc.sql import Query, all_of, comma, text
 from dbt_auto_cdc.state import Column, Position, Reading
 
 KIND = "stream"
+# What a position remembers beside its value: the flows that read up to there.
+_FLOWS = "flows"
 _ARGUMENTS = ("offset", "look_back", "change_feed", "name")
 
 # Where a part of the rows would do harm.
@@ -303,8 +305,14 @@ class _Stream:
     def _remember(self) -> Step:
         """Remember the greatest offset that the source has, whatever the model makes of its rows."""
         companion, engine = self.around.relations.companion, self.around.engine
-        head = Position(KIND, self.read.name, type=self.type, by=self.by).head
-        value = f"select {text(head)} || {engine.as_text(names.GREATEST)} from {self.reach}"
+        flows = sorted({*self._recorded_flows, *self._flows})
+        head = Position(KIND, self.read.name, type=self.type, by=self.by, more={_FLOWS: flows}).head
+        reached = engine.as_text(names.GREATEST)
+        moved: tuple[str, ...] = (self._moved,)
+        if self.position is not None and flows != self._recorded_flows:
+            # Another flow has read it, whether or not there was anything new.
+            reached, moved = f"coalesce({reached}, {text(self.position.value)})", ()
+        value = f"select {text(head)} || {reached} from {self.reach}"
         if self.position is not None:
             sql = (
                 f"update {companion} set {names.CONTROL} = ({value})\n"
@@ -313,7 +321,26 @@ class _Stream:
         else:
             rows = value.replace("select ", "select 'position', ", 1)
             sql = f"insert into {companion} ({names.KIND}, {names.CONTROL})\n{rows}"
-        return Step(f"remember how far stream {self.read.name} was read", sql, (self._moved,))
+        return Step(f"remember how far stream {self.read.name} was read", sql, moved)
+
+    @property
+    def _flows(self) -> tuple[str, ...]:
+        """The flows that read it now; without a name where the model has none."""
+        return self.around.flows.get(self.read.header, ("",))
+
+    @property
+    def _recorded_flows(self) -> list[str]:
+        """The flows that read it up to its position."""
+        recorded = self.position.more.get(_FLOWS) if self.position is not None else None
+        return [str(name) for name in recorded] if isinstance(recorded, list) else []
+
+    @property
+    def new_flows(self) -> list[str]:
+        """The flows that would miss what others read before; where the model itself read it, there are none."""
+        before = {name.lower() for name in self._recorded_flows}
+        if not before or "" in before:
+            return []
+        return [name for name in self._flows if name and name.lower() not in before]
 
 
 def _ways_out(model: str, name: str) -> str:
@@ -439,6 +466,10 @@ def _unfit_position(found: _Stream) -> list[str]:
         f" {_ways_out(model, name)}"
         for what, (was, now) in facts.items()
         if was.lower() != now.lower()
+    ] + [
+        f"stream {name}: flow {flow} would miss what other flows read of it, up to {position.value}; for a flow that is"
+        f" new give it a name of its own, as in name='{name}_2', and for one that got another name write the old one"
+        for flow in found.new_flows
     ]
 
 

@@ -370,6 +370,39 @@ def test_positions_outlive_changes_of_the_columns(connection: Connection) -> Non
     assert [(2, 2)] == [(row["n"], row["more"]) for row in target.rows()]
 
 
+def test_flows_that_share_a_stream(connection: Connection) -> None:
+    """A model that gets flows goes on; a flow that comes later would miss what was read, and needs its own name."""
+    make(connection, (1, 1))
+    target = Direct(connection, materialized="append_flow")
+    first = FlowSql("first", select(offset="n"))
+    target.run({}, sql=select(offset="n"))
+    target.run({}, sql=compiled(first))
+    assert [1] == ids(target)
+    target.run({}, sql=compiled(first), full_refresh=True)
+    second = FlowSql("second", f"select -id as id, n from {stream('feed', offset='n')} as s")
+    said = refused(target, compiled(first, second), {})
+    assert "stream feed: flow second would miss what other flows read of it, up to 1" in said
+    assert "name='feed_2'" in said
+    named = FlowSql("second", f"select -id as id, n from {stream('feed', offset='n', name='feed_2')} as s")
+    target.run({}, sql=compiled(first, named))
+    assert [-1, 1] == ids(target)
+
+
+def test_flows_that_share_a_stream_from_its_beginning(connection: Connection) -> None:
+    """Both read all of it, and go on together, also where one of them had nothing to read at first."""
+    make(connection)
+    target = Direct(connection, materialized="append_flow")
+    first = FlowSql("first", select(offset="n"))
+    second = FlowSql("second", f"select -id as id, n from {stream('feed', offset='n')} as s")
+    target.run({}, sql=compiled(first, second))
+    add(connection, (1, 1))
+    for _ in range(2):
+        target.run({}, sql=compiled(first, second))
+    assert [-1, 1] == ids(target)
+    target.run({}, sql=compiled(second))
+    target.run({}, sql=compiled(second, first))
+
+
 def test_a_flow_that_was_read_once_is_not_looked_at(connection: Connection) -> None:
     """The relation of its stream may be gone; the others go on."""
     make(connection, (1, 1))

@@ -148,6 +148,13 @@ def test_pipeline_reads_new_files_only_and_keeps_every_table(project: Project) -
     )
     assert [("123",)] == project.query("select phone from customers_cdc_bronze where phone is not null")
 
+    assert [("success", len(expected.bronze) - len(expected.clean))] == project.query(
+        """
+        select distinct status, sum(num_dropped_rows) over () from auto_cdc_event_log
+        where model like '%.customers_cdc_clean'
+        """
+    )
+
     project.succeed("build")
     check(project, expected)
     assert 0 == project.responses["customers_cdc_bronze"]["num_output_rows"]

@@ -27,5 +27,6 @@
   {{ run_hooks(post_hooks, inside_transaction=False) }}
   {% set kept = [target, auto_cdc._beside(target, opened.relations.companion_identifier)] %}
   {% do kept.append(auto_cdc._beside(target, opened.relations.changes_identifier)) if opened.feeds %}
+  {% do kept.append(auto_cdc._beside(target, opened.relations.quarantine_identifier)) if opened.quarantines %}
   {{ return({'relations': kept}) }}
 {% endmacro %}

@@ -16,6 +16,7 @@
     contract_sql=get_table_columns_and_constraints() if config.get('contract').enforced else '',
     partial=auto_cdc._partial(),
     waits=turns is not none and turns.waits,
-    beside=auto_cdc._beside_there(opened, target, is_first)
+    beside=auto_cdc._beside_there(opened, target, is_first),
+    run_id=invocation_id
   )) }}
 {% endmacro %}

@@ -90,6 +90,11 @@ class Model:
         """Whether a run writes its changes down."""
         return self.spec.change_data_feed
 
+    @property
+    def quarantines(self) -> bool:
+        """Whether rows that expectations drop are kept."""
+        return not isinstance(self.spec, AutoCdcSnapshot) and self.spec.expectations_quarantine
+
 
 def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
     *,
@@ -254,23 +259,37 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     partial: str = "",
     waits: bool = False,
     beside: Sequence[str] = (),
+    run_id: str = "",
 ) -> Plan:
     """Observe through `ask`, which answers one query with its rows, and return the plan of the next run.
 
     `partial` names the flag, `--empty` or `--sample`, under which the model reads a part of its source; `waits` tells
     that a version query found no snapshot, so that the model has no rows whatever its SQL says; `beside` names what
-    there is beside the target, of what may be there.
+    there is beside the target, of what may be there; `run_id` is dbt's name of the run.
     """
     rebuilt = full_refresh and model.spec.full_refresh is not False
-    has_changes = model.relations.changes_identifier in beside
-    existing = Existing(target_exists, companion_exists, target_is_view, rebuilt, has_changes)
+    existing = Existing(
+        target=target_exists,
+        companion=companion_exists,
+        target_is_view=target_is_view,
+        rebuilt=rebuilt,
+        changes=model.relations.changes_identifier in beside,
+        quarantine=model.quarantines and model.relations.quarantine_identifier in beside,
+    )
     existing = replace(existing, **_found(model, ask))
     if existing.target_is_view and existing.companion and not rebuilt:
         raise AutoCdcError(model.name, [_refused_clone(model.relations)])
     if waits:
         model = replace(model, sql=f"select * from (\n{indented(model.sql)}\n) as nothing where false")
     spec, state = observe(model, existing, ask, partial)
-    state = replace(state, full_refresh=full_refresh, contract_sql=contract_sql, partial=partial, waits=waits)
+    state = replace(
+        state,
+        full_refresh=full_refresh,
+        contract_sql=contract_sql,
+        partial=partial,
+        waits=waits,
+        run_id=run_id,
+    )
     return _PLANS[model.materialized](Table(model.name, spec, state, model.relations, model.engine))
 
 
@@ -288,7 +307,7 @@ def lock(*, model: Model) -> str:
 def _found(model: Model, ask: Ask) -> dict[str, bool]:
     """Return which relations are there now, where another run may have made them since dbt looked."""
     there = model.relations
-    query = model.engine.list_tables(there.target, there.companion, there.changes)
+    query = model.engine.list_tables(there.target, there.companion, there.changes, there.quarantine)
     if not query:
         return {}
     is_view = {str(name).removeprefix("="): bool(view) for name, view in ask(query)}
@@ -296,6 +315,7 @@ def _found(model: Model, ask: Ask) -> dict[str, bool]:
         "target": there.identifier in is_view,
         "companion": there.companion_identifier in is_view,
         "changes": there.changes_identifier in is_view,
+        "quarantine": model.quarantines and there.quarantine_identifier in is_view,
         "target_is_view": is_view.get(there.identifier, False),
     }
 

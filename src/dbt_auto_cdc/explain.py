@@ -58,6 +58,7 @@ def _writes(step: Step, relations: Relations) -> str:
         "companion": relations.companion,
         "target, aside": relations.rebuilt_target,
         "companion, aside": relations.rebuilt_companion,
+        "quarantine": relations.quarantine,
     }
     for word, relation in parts.items():
         if re.match(re.escape(relation) + r"(?:\s|\(|;|$)", found["rest"]):

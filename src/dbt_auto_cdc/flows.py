@@ -23,7 +23,7 @@ from dbt_auto_cdc.spec import (
     build,
     partial_options,
     read_options,
-    unknown_expectations,
+    unfit_expectations,
     unknown_options,
     unquoted,
 )
@@ -79,8 +79,10 @@ def parse_flows(
     return tuple(flows), problems
 
 
-def _of_expectations(flows: Sequence[Flow], written: Mapping[str, object]) -> list[str]:
-    """Return what is wrong with the expectations of flows together."""
+def _of_expectations(
+    flows: Sequence[Flow], written: Mapping[str, object], of_table: AppendFlow | None = None
+) -> list[str]:
+    """Return what is wrong with the expectations of flows together; `of_table` has options that flows have not."""
     dumps = [flow.name for flow in flows if flow.is_snapshot]
     problems = [
         f"{option} would drop rows of flow {listed(dumps)} as well, which has whole dumps, and a row that is dropped"
@@ -98,7 +100,7 @@ def _of_expectations(flows: Sequence[Flow], written: Mapping[str, object]) -> li
         if len(found) > 1
     ]
     of_changes = next((flow.spec for flow in flows if not flow.is_snapshot), None)
-    return [*problems, *unknown_expectations(of_changes, [flow.spec for flow in flows])]
+    return [*problems, *unfit_expectations(of_table or of_changes, [flow.spec for flow in flows])]
 
 
 def parse_appends(
@@ -123,7 +125,7 @@ def parse_appends(
         {name: [text for text in texts if text not in problems] for name, texts in wrong.items()}
     )
     problems += [*of_flows, *_repeated(blocks)]
-    problems = problems or _of_expectations(flows, written)
+    problems = problems or _of_expectations(flows, written, spec)
     return (None if problems else spec), tuple(flows), problems
 
 

@@ -302,7 +302,7 @@ class _Gatherer:
             left_out=tuple(flow.name for flow in flows if flow not in reads),
             told=tuple(told(flow, reads, self.together.done) for flow in flows),
             snapshot=_dump_options(dump) if dump else None,
-            snapshot_sql=self._select(dump, self._order(dump) | self._judged(dump)) if dump else "",
+            snapshot_sql=self._select(dump, self._order(dump) | self._said(dump)) if dump else "",
             written_list=self._list_option,
             always=self._always(),
             selected=self._not_by_all(),
@@ -326,7 +326,7 @@ class _Gatherer:
             *(Column(name, type_name) for name, type_name in self._beside().items()),
         )
         selects = [
-            self._select(one, self._order(one) | self._kind(one) | self._marks(one) | self._judged(one))
+            self._select(one, self._order(one) | self._kind(one) | self._marks(one) | self._said(one))
             for one in self.seen
             if not one.flow.is_snapshot
         ]
@@ -379,7 +379,36 @@ class _Gatherer:
         marks = dict.fromkeys(self._not_by_all().values(), "boolean")
         for column in self._lists().values():
             marks[names.LISTED] = column.type
-        return marks | dict.fromkeys((one.column for one in self._every_expectation().values()), "boolean")
+        marks |= dict.fromkeys((one.column for one in self._every_expectation().values()), "boolean")
+        return marks | {mark: column.type for mark, column in self._quarantined().items()}
+
+    def _quarantined(self) -> dict[str, Column]:
+        """Return the columns that flows have beside those they write, for rows that are dropped and kept as they came.
+
+        Where their types do not go together they are kept as text.
+        """
+        specs = [flow.spec for flow in self.together.flows if isinstance(flow.spec, AutoCdc)]
+        if not specs[0].expectations_quarantine:
+            return {}
+        kept = {}
+        for number, name in enumerate(self._not_written()):
+            found = [column for one in self.seen if (column := Columns(one.feed).find(name))]
+            types = [column.type for column in found]
+            widest = next(
+                (t for t in types if all(self.engine.widens(other, t) for other in types)), "varchar"
+            )
+            kept[names.beside_column(number)] = Column(name, widest)
+        return kept
+
+    def _as_they_came(self, one: Seen) -> dict[str, str]:
+        """Return the values of those columns in a flow."""
+        values = {}
+        for mark, column in self._quarantined().items():
+            own = Columns(one.feed).find(column.name)
+            value = f"src.{self.engine.quote(own.name)}" if own else self.engine.null(column.type)
+            differs = own is not None and own.type != column.type
+            values[mark] = f"cast({value} as {column.type})" if differs else value
+        return values
 
     def _every_expectation(self) -> dict[str, Expectation]:
         """Return what the flows that are read expect, by folded name: each with a number, and a column of the feed."""
@@ -394,6 +423,10 @@ class _Gatherer:
         specs = [seen.flow.spec for seen in self.seen if seen.flow.is_snapshot == dumps]
         wanted = {one.name.lower() for spec in specs for one in spec.expectations}
         return tuple(one for name, one in self._every_expectation().items() if name in wanted)
+
+    def _said(self, one: Seen) -> dict[str, str]:
+        """Return what a flow has of its rows for expectations and for the quarantine."""
+        return self._judged(one) | self._as_they_came(one)
 
     def _judged(self, one: Seen) -> dict[str, str]:
         """Return whether a flow's rows satisfy each expectation; null for what only other flows expect."""

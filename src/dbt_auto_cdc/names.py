@@ -109,6 +109,12 @@ FEED_COLUMNS = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
 EVENT_LOG = "auto_cdc_event_log"
 # The kind of the companion's row that holds the last version of the change feed.
 FEED = "feed"
+# The columns of a quarantine beside those of the source.
+FAILED_EXPECTATIONS = "_failed_expectations"
+RUN_ID = "_run_id"
+QUARANTINED_AT = "_quarantined_at"
+QUARANTINE_COLUMNS = (FAILED_EXPECTATIONS, RUN_ID, QUARANTINED_AT)
+
 # The table of a schema that has a row for each run; for users to read, and so without the prefix.
 EVENT_LOG = "auto_cdc_event_log"
 
@@ -176,6 +182,11 @@ def of_part(prefix: str, part: str, limit: int) -> str:
     if len(name) <= limit:
         return name
     return f"{name[: limit - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def beside_column(number: int) -> str:
+    """Return the name that a column which flows have beside those they write has in their common feed."""
+    return f"{PREFIX}beside_{number}"
 
 
 def is_reserved(column: str) -> bool:

@@ -60,6 +60,7 @@ class Existing:
     target_is_view: bool = False
     rebuilt: bool = False
     changes: bool = False
+    quarantine: bool = False
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,7 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
         indexes=_indexes(engine, relations, ask) if existing.target and not existing.target_is_view else (),
         target_is_view=existing.target_is_view,
         changes=replace(said.changes, columns=changes),
+        quarantine=_columns(engine, ask, relations.quarantine) if existing.quarantine else None,
     )
 
 

@@ -22,6 +22,7 @@ def relations_of(adapter_type: str, identifier: str, *, target: str, beside: Bes
     """Return a target's relations; `beside(path={"identifier": ...})` gives a relation in the target's schema."""
     companion = companion_identifier(identifier, adapter_type)
     changes = _with_suffix(identifier, names.CHANGES, adapter_type)
+    quarantine = _with_suffix(identifier, names.QUARANTINE, adapter_type)
     struct = _with_suffix(identifier, names.STRUCT, adapter_type)
 
     def at(name: str) -> str:
@@ -40,6 +41,8 @@ def relations_of(adapter_type: str, identifier: str, *, target: str, beside: Bes
         rebuilt_struct=at(_with_suffix(struct, names.REBUILT, adapter_type)),
         changes=at(changes),
         changes_identifier=changes,
+        quarantine=at(quarantine),
+        quarantine_identifier=quarantine,
         beside=tuple((name, at(name)) for name in beside_identifiers(identifier, adapter_type)),
     )
 

@@ -457,7 +457,17 @@ class _Dropping(_Expected):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OnDeletes(_Dropping):
+class _Keeping(_Dropping):
+    expectations_quarantine: bool = option(
+        _flag,
+        "`true` or `false`",
+        "Keep rows that are dropped in a table beside the target.",
+        default=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OnDeletes(_Keeping):
     expectations_on_deletes: bool | tuple[str, ...] = option(
         _on_deletes,
         "`true`, or list of names",
@@ -656,7 +666,7 @@ class SnapshotEvents(AutoCdc):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplaceUsing(_Table, _Dropping):
+class ReplaceUsing(_Table, _Keeping):
     """One `replace_using` model as the user wrote it, parsed; names are not yet matched with columns."""
 
     REQUIRED: ClassVar[Mapping[str, str]] = {
@@ -685,7 +695,7 @@ class ReplaceUsing(_Table, _Dropping):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplaceWhere(_Table, _Dropping):
+class ReplaceWhere(_Table, _Keeping):
     """One `replace_where` model as the user wrote it, parsed."""
 
     REQUIRED: ClassVar[Mapping[str, str]] = {
@@ -702,7 +712,7 @@ class ReplaceWhere(_Table, _Dropping):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecomputedTable(_Table, _Dropping):
+class RecomputedTable(_Table, _Keeping):
     """One `recomputed_table` model as the user wrote it, parsed."""
 
     REQUIRED: ClassVar[Mapping[str, str]] = {}
@@ -718,7 +728,7 @@ class RecomputedTable(_Table, _Dropping):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AppendFlow(_Table, _Dropping):
+class AppendFlow(_Table, _Keeping):
     """One `append_flow` model as the user wrote it, parsed."""
 
     REQUIRED: ClassVar[Mapping[str, str]] = {}
@@ -827,6 +837,7 @@ _NOT_HERE = {
     "once": "is an option of a flow; write {% call auto_cdc.flow('name', once=true) %} select ... {% endcall %}",
     "expect_all_or_drop": "is not for whole snapshots, where a row that is dropped would read as a delete; write"
     " expect_all_or_fail or expect_all, or filter such rows out in the model if they are to be deleted",
+    "expectations_quarantine": "keeps rows that are dropped, and a snapshot drops none; leave it out",
     "expectations_on_deletes": "is for changes with apply_as_deletes, and here all rows are checked; leave it out",
     **dict.fromkeys(
         ("merge_update_columns", "merge_exclude_columns"),
@@ -870,7 +881,7 @@ def parse(
     )
     spec, problems = build(materialized, written, unknown)
     if spec is not None:
-        problems = unknown_expectations(spec, [spec])
+        problems = unfit_expectations(spec, [spec])
     problems = [*unknown, *problems]
     return (None, problems) if problems else (spec, [])
 
@@ -1018,22 +1029,27 @@ def _repeated_expectations(values: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def unknown_expectations(of_table: Any, specs: Sequence[_Expected]) -> list[str]:
-    """Return a problem for each name in expectations_on_deletes that no expectation of the model or its flows has."""
-    on_deletes = getattr(of_table, "expectations_on_deletes", False)
-    if on_deletes is False:
-        return []
+def unfit_expectations(of_table: Any, specs: Sequence[_Expected]) -> list[str]:
+    """Return what is wrong with a model's options about the expectations that it and its flows have."""
     known = list(dict.fromkeys(one.name for spec in specs for one in spec.expectations))
-    if not known:
-        return [
+    on_deletes = getattr(of_table, "expectations_on_deletes", False)
+    folded, problems = {name.lower() for name in known}, list[str]()
+    if on_deletes and not known:
+        problems.append(
             "expectations_on_deletes is set, and nothing is expected; leave it out, or set expect_all_or_drop"
+        )
+    elif not isinstance(on_deletes, bool):
+        problems += [
+            f"expectations_on_deletes names {name}, and no expectation is called so; {did_you_mean(name, known)}"
+            for name in on_deletes
+            if name.lower() not in folded
         ]
-    folded = {name.lower() for name in known}
-    return [
-        f"expectations_on_deletes names {name}, and no expectation is called so; {did_you_mean(name, known)}"
-        for name in (() if on_deletes is True else on_deletes)
-        if name.lower() not in folded
-    ]
+    drops = any(one.drops for spec in specs for one in spec.expectations)
+    if getattr(of_table, "expectations_quarantine", False) and not drops:
+        problems.append(
+            "expectations_quarantine keeps rows that are dropped, and none are; set expect_all_or_drop, or leave it out"
+        )
+    return problems
 
 
 def _bitemporal_conflicts(scd_type: str, written: Mapping[str, object]) -> list[str]:

@@ -144,10 +144,11 @@ class Reading:
 class Relations:
     """The relations of one model as SQL text, and the bare names that renaming needs.
 
-    `changes` is the change feed, `files` the table of the files that were read; `beside` has the name and the relation
-    of everything that may stand beside the target, in the order of `names.BESIDE`. The rebuilt ones stand there while
-    the target is built anew. `struct` is the type of a sequence of several columns, on engines where such a type has a
-    name. `cloned_from` is what `clone_companions` has to be told, where dbt knows: when it defers to another schema.
+    `changes` is the change feed, `quarantine` holds the rows that expectations dropped, `files` the files that were
+    read; `beside` has the name and the relation of everything that may stand beside the target, in the order of
+    `names.BESIDE`. The rebuilt ones stand there while the target is built anew. `struct` is the type of a sequence of
+    several columns, on engines where such a type has a name. `cloned_from` is what `clone_companions` has to be told,
+    where dbt knows: when it defers to another schema.
     """
 
     target: str
@@ -162,6 +163,8 @@ class Relations:
     rebuilt_struct: str
     changes: str = ""
     changes_identifier: str = ""
+    quarantine: str = ""
+    quarantine_identifier: str = ""
     beside: tuple[tuple[str, str], ...] = ()
     cloned_from: str = "from_schema: <where it was cloned from>"
 
@@ -189,7 +192,8 @@ class State:
     `partial` is the flag of dbt's under which the model reads a part of its source only; `waits` tells that a version
     query found no snapshot that is to be applied; `system_type` is the type of the system sequence, where there is one.
     `positions` are those that the companion has, `reads` what this run makes of the reads in the model's SQL, and
-    `last_run` is the number of the last run that appended rows. `changes` tells of the change feed where there is one.
+    `last_run` is the number of the last run that appended rows. `changes` tells of the change feed where there is one,
+    `quarantine` of the columns of a quarantine that the model has; `run_id` is dbt's name of the run.
     """
 
     model_sql: str
@@ -211,3 +215,5 @@ class State:
     reads: tuple[Reading, ...] = ()
     last_run: int = 0
     changes: ChangeFeed = ChangeFeed()
+    quarantine: tuple[Column, ...] | None = None
+    run_id: str = ""

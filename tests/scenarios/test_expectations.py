@@ -153,6 +153,103 @@ def test_without_expectations_nothing_is_added(target: Kept) -> None:
     assert 2 == len(target.plan({**OPTIONS, **expected}).steps) - len(steps)
 
 
+# -- Quarantine --------------------------------------------------------------------------------------------------------
+
+DROPPING: dict[str, Any] = {
+    **OPTIONS,
+    "expect_all": {"dated": "seq > 0"},
+    "expect_all_or_drop": {"has_city": "city is not null", "has_id": "id is not null"},
+    "expectations_quarantine": True,
+}
+
+
+def quarantined(
+    target: Kept, columns: str = "id, city, op, seq, _failed_expectations"
+) -> list[tuple[Any, ...]]:
+    return target.connection.execute(
+        f"select {columns} from target__auto_cdc_quarantine order by all"
+    ).fetchall()
+
+
+def test_dropped_rows_are_kept_once(target: Kept) -> None:
+    """With all columns of the source, and all expectations that failed, however often the row is read.
+
+    Where nothing is dropped the table is there too; one run of the model adds only what is not in it.
+    """
+    target.run(DROPPING)
+    assert [] == quarantined(target)
+    target.feeds("(2, null, 'U', 1)", "(2, null, 'U', 1)", "(null, null, 'U', -1)", "(3, 'Rome', 'U', 1)")
+    for _ in range(2):
+        target.run(DROPPING)
+        assert [
+            (2, None, "U", 1, "has_city"),
+            (None, None, "U", -1, "dated, has_city, has_id"),
+        ] == quarantined(target)
+    target.connection.execute("insert into feed values (2, null, 'U', 2)")
+    outcome = target.run(DROPPING)
+    assert 4 == outcome.figures["num_dropped_rows"]
+    assert 3 == len(quarantined(target))
+
+
+def test_a_rebuild_starts_over(target: Kept) -> None:
+    """A target that is built anew has in its quarantine what it dropped; without the option the table stays."""
+    target.feeds("(2, null, 'U', 1)")
+    target.run(DROPPING)
+    target.feeds("(3, null, 'U', 1)")
+    target.run({**DROPPING, "expectations_quarantine": False})
+    assert [(2,)] == quarantined(target, "id")
+    target.run(DROPPING, full_refresh=True)
+    assert [(3,)] == quarantined(target, "id")
+
+
+def test_the_sources_columns_change(target: Kept) -> None:
+    """A new column is added, a wider type is taken over, a narrower value is fitted in, a lost column is null."""
+    options = {**DROPPING, "apply_as_deletes": None, "except_column_list": ["seq"], "column_list": None}
+    target.feeds("(2, null, 'U', 1)")
+    target.run(options, sql="select *, cast(5 as smallint) as n from feed")
+    target.run(options, sql="select ID, city, cast(3 as bigint) as seq, 70000 as N, 'new' as note from feed")
+    target.run(options, sql="select id, city, cast(4 as bigint) as seq, cast(7 as tinyint) as n from feed")
+    assert [(1, "U", 5, None), (3, None, 70000, "new"), (4, None, 7, None)] == quarantined(
+        target, "seq, op, n, note"
+    )
+    described = target.connection.execute("describe target__auto_cdc_quarantine").fetchall()
+    types = {name: type_name for name, type_name, *_ in described}
+    assert ("INTEGER", "BIGINT") == (types["n"], types["seq"])
+
+
+def test_a_quarantine_that_cannot_be_kept(target: Kept) -> None:
+    """Somebody's own table, a type that does not fit, a column of one of its names: refused, and nothing is written."""
+    target.connection.execute("create table target__auto_cdc_quarantine (id integer)")
+    assert (
+        '"target__auto_cdc_quarantine" was not made by auto_cdc, which keeps there the rows that expectations drop;'
+        " rename that table, or give the model another alias"
+    ) == target.problem(DROPPING)
+    target.connection.execute("drop table target__auto_cdc_quarantine")
+    target.run(DROPPING)
+    problem = target.problem(DROPPING, sql="select id, city, op = 'D' as op, seq from feed")
+    assert "column op was VARCHAR and is now BOOLEAN" in problem
+    assert "column _run_id has the name of a column of the quarantine" in target.problem(
+        DROPPING, sql="select *, 1 as _run_id from feed"
+    )
+    assert (
+        "expectations_quarantine keeps rows that are dropped, and none are; set expect_all_or_drop, or leave it out"
+        == target.problem({**OPTIONS, "expectations_quarantine": True, "expect_all": {"x": "id > 0"}})
+    )
+
+
+def test_flows_are_quarantined_as_they_came(target: Kept) -> None:
+    """With the columns of all flows, those that the target does not keep among them."""
+    target.connection.execute(
+        "create table web (id integer, city varchar, op integer, v bigint, robot boolean);"
+        "insert into web values (7, null, 3, 5, true)"
+    )
+    web = {"sequence_by": "v", "apply_as_deletes": "op = 2", "except_column_list": ["op", "v", "robot"]}
+    flows = compiled(FlowSql("feed", "select * from feed"), FlowSql("web", "select * from web", web))
+    target.feeds("(2, null, 'U', 1)")
+    target.run(DROPPING | {"expect_all": None}, sql=flows)
+    assert [(2, "U", 1, None, None), (7, "3", None, 5, True)] == quarantined(target, "id, op, seq, v, robot")
+
+
 # -- Refused -----------------------------------------------------------------------------------------------------------
 
 

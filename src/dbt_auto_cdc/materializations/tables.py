@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
-from dbt_auto_cdc.materializations import change_feed
+from dbt_auto_cdc.materializations import change_feed, quarantine
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.resolve import as_events, resolve
 from dbt_auto_cdc.scd import (
@@ -307,7 +307,8 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
         working = [*working, *change_feed.WORKING]
     reads = job.state.reads
     first = (step for reading in reads for step in reading.first)
-    steps = (*first, *steps, *(step for reading in reads for step in reading.record))
+    record = (step for reading in reads for step in reading.record)
+    steps = (*first, *steps, *quarantine.kept(job), *record)
     tables = [job.working(suffix) for suffix in working]
     free = job.engine.drop_working([*tables, *(table for reading in reads for table in reading.working)])
     return Plan(

@@ -48,7 +48,7 @@ def write_models(project: Project) -> None:
             f"models/{kind}_of_all.sql",
             f"""
             {{{{ config(materialized='{kind}') }}}}
-            select id, city, day, _rescued_data from {{{{ auto_cdc.read_files('landing/*.json') }}}}
+            select id, city, day, _rescued_data from {{{{ auto_cdc.read_files('{project.root}/landing/*.json') }}}}
             """,
         )
 
@@ -77,7 +77,7 @@ def test_models_of_every_kind(project: Project) -> None:
     project.succeed("run")
     assert expected == project.query(bronze)
     assert [(1, "Kiel")] == project.query("select id, city from customers")
-    assert 0 == project.responses["bronze"]["num_read_rows"]
+    assert 0 == project.responses["bronze"]["num_output_rows"]
     history = [(1, "Oslo", 0, 1), (1, "Oslo", 1, None)]
     assert history[1:] != project.query("select id, city, __START_AT, __END_AT from dump where false")
     assert [("Oslo", None)] == project.query(

@@ -108,9 +108,8 @@ class Rows:
 
     def _json_column(self, number: int, type_name: str, spellings: tuple[str, ...]) -> _Column:
         """A column's value is that of the first of its spellings which a record has; what a second has is rescued."""
-        extract = "json_extract" if values.is_nested(type_name) else "json_extract_string"
         sources = [f"struct_extract(rec.{TEXTS}, {text(spellings[0])})"]
-        sources += [f"{extract}(rec.json, {text(values.pointer(one))})" for one in spellings[1:]]
+        sources += [_extracted(one, type_name) for one in spellings[1:]]
         source = sources[0] if len(sources) == 1 else f"coalesce({', '.join(sources)})"
         seen = f"rec.{_VALUE}{number}"
         found = values.from_text(source, type_name, self.engine.fields, seen=seen, is_json=True)
@@ -146,6 +145,14 @@ class Rows:
                 raw = values.member(one, f"cast(to_json({source}) as varchar)")
                 rescued.append(Rescued(f"{source} is not null", raw))
         return rescued
+
+
+def _extracted(name: str, type_name: str) -> str:
+    """A field of a JSON record, nested ones as JSON; null where it is JSON's null."""
+    place = f"rec.json, {text(values.pointer(name))}"
+    if values.is_nested(type_name):
+        return f"case when json_type({place}) <> 'NULL' then json_extract({place}) end"
+    return f"json_extract_string({place})"
 
 
 def _in_steps(number: int, found: Converted, lost: tuple[Rescued, ...]) -> _Column:

@@ -11,6 +11,9 @@
     type='table'
   ) %}
   {% set companion = auto_cdc._beside(table, original.identifier) %}
+  {% set files = original.incorporate(
+    path={'identifier': cdc.files_identifier(node.alias, adapter.type())}, type='table'
+  ) %}
   {% set existing = load_cached_relation(table) %}
   {{ return(cdc.plan_clone(
     name=node.name,
@@ -20,6 +23,7 @@
     beside=table.incorporate,
     original_companion=original | string,
     original_has_companion=load_cached_relation(original) is not none,
+    original_files=files | string if load_cached_relation(files) is not none else '',
     exists=existing is not none,
     is_view=existing is not none and existing.is_view,
     has_companion=load_cached_relation(companion) is not none,

@@ -43,7 +43,7 @@ from dbt_auto_cdc.observe import Ask, Existing, describe, observe
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.reads import Read
 from dbt_auto_cdc.rectangles import overlapping_rectangles
-from dbt_auto_cdc.relations import beside_identifiers, companion_identifier, relations_of
+from dbt_auto_cdc.relations import beside_identifiers, companion_identifier, files_identifier, relations_of
 from dbt_auto_cdc.spec import DBT_OPTIONS, SPECS, AutoCdcSnapshot, Spec, options_of, parse
 from dbt_auto_cdc.sql import indented, without_semicolon
 from dbt_auto_cdc.state import Relations
@@ -429,6 +429,7 @@ EXPORTS: dict[str, Callable[..., object]] = {
     **file_reading.EXPORTS,
     "open_model": open_model,
     "companion_identifier": companion_identifier,
+    "files_identifier": files_identifier,
     "beside_identifiers": beside_identifiers,
     "flow": flow,
     "begin": begin,

@@ -35,7 +35,7 @@ def relations_of(adapter_type: str, identifier: str, *, target: str, beside: Bes
         companion_identifier=companion,
         rebuilt_target=at(_with_suffix(identifier, names.REBUILT, adapter_type)),
         rebuilt_companion=at(_with_suffix(companion, names.REBUILT, adapter_type)),
-        files=at(_with_suffix(identifier, names.FILES, adapter_type)),
+        files=at(files_identifier(identifier, adapter_type)),
         struct=at(struct),
         struct_identifier=struct,
         rebuilt_struct=at(_with_suffix(struct, names.REBUILT, adapter_type)),
@@ -55,6 +55,11 @@ def companion_identifier(identifier: str, adapter_type: str) -> str:
 def beside_identifiers(identifier: str, adapter_type: str) -> tuple[str, ...]:
     """Return the names of all tables that may stand beside a target and belong to it, its companion first."""
     return tuple(_with_suffix(identifier, suffix, adapter_type) for suffix in names.BESIDE)
+
+
+def files_identifier(identifier: str, adapter_type: str) -> str:
+    """Return the name of the table of the files that a target was read from."""
+    return _with_suffix(identifier, names.FILES, adapter_type)
 
 
 def feed_identifier(identifier: str, adapter_type: str) -> str:

@@ -131,3 +131,24 @@ def test_refusals(project: Project) -> None:
     project.write("landing/a.json", '{"id": 1}')
     project.succeed("run")
     assert [(1,)] == project.query("select id from bronze")
+
+
+def test_a_clone_has_read_what_its_original_has(project: Project) -> None:
+    """The record of files is copied along, so that the clone reads what comes next and nothing twice."""
+    outputs = ", ".join(
+        f"{name}: {{type: duckdb, path: '{project.database}', schema: {name}}}" for name in ("dev", "prod")
+    )
+    project.write("profiles.yml", f"{project.name}: {{target: dev, outputs: {{{outputs}}}}}\n")
+    project.write(
+        "models/bronze.sql",
+        "{{ config(materialized='append_flow') }} select id from {{ auto_cdc.read_files('landing/*.json') }}",
+    )
+    put(project, "a.json", {"id": 1})
+    project.succeed("run", "--target", "prod")
+    (project.root / "target").rename(project.root / "state")
+    project.succeed("clone", "--state", str(project.root / "state"))
+    project.succeed("run-operation", "auto_cdc.clone_companions", "--args", "{from_schema: prod}")
+    put(project, "b.json", {"id": 2})
+    project.succeed("run")
+    assert [(1,), (2,)] == project.query("select id from dev.bronze order by 1")
+    assert [(1,)] == project.query("select id from prod.bronze")

@@ -105,6 +105,18 @@ def test_each_file_is_read_once(landing: Landing) -> None:
     assert 0 == landing.run().figures["num_read_rows"]
 
 
+def test_what_is_forgotten_is_read_again(landing: Landing) -> None:
+    """Without its position, which reset_streams takes away, a read starts over beside the rows that are there."""
+    landing.put("a.json", {"k": 1, "s": 1})
+    landing.run()
+    landing.target.connection.execute("delete from target__auto_cdc where __auto" + "_cdc_kind = 'position'")
+    landing.put("b.json", {"k": 2, "s": 1})
+    landing.run()
+    assert [(1,), (1,), (2,)] == landing.rows("k")
+    assert [("a.json", "read"), ("b.json", "read")] == landing.recorded()
+    assert 0 == landing.run().figures["num_read_rows"]
+
+
 def test_overwritten_files_are_read_again_where_that_is_allowed(landing: Landing) -> None:
     """A file whose size or time differs from the one on record is read again, and any other is not."""
     landing.put("a.json", {"k": 1, "s": 1}, at=1000)

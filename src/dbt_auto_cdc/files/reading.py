@@ -278,7 +278,11 @@ def observe(read: Read, around: Around, number: int) -> Reading:
         raise AutoCdcError(around.model, [f"read_files {read.name}: {problem}"])
     variable = f"{names.PREFIX}{around.relations.identifier}_{number}"
     files = Files(
-        str(read.options["path"]), options, read.name, variable, registry=registry if around.goes_on else ""
+        str(read.options["path"]),
+        options,
+        read.name,
+        variable,
+        registry=registry if position is not None else "",
     )
     recorded = dict(position.more.get("columns", {})) if position is not None else {}  # type: ignore[call-overload]
     found = _Found(read, options, engine, around.model, around.ask, files, recorded)

@@ -20,7 +20,8 @@ ROWS = "num_companion_rows"
 class Clone:
     """A model whose target may be a clone, and what there is of both.
 
-    `wanted` says that the model was named, so that nothing to do is a mistake.
+    `wanted` says that the model was named, so that nothing to do is a mistake; `original_files` is the table of the
+    files that the original has read, empty where there is none.
     """
 
     model: str
@@ -31,6 +32,7 @@ class Clone:
     is_view: bool
     has_companion: bool
     wanted: bool = False
+    original_files: str = ""
 
     @property
     def is_left_alone(self) -> bool:
@@ -57,6 +59,7 @@ def plan(clone: Clone, engine: Engine) -> Plan:
         *(_table_of_view(clone, engine) if clone.is_view else ()),
         Step("drop the companion of what was there before", engine.drop_table(companion)),
         Step("copy the companion", copied, counts=ROWS),
+        *_files(clone, engine),
     )
     return Plan(clone.model, f"copied {original} to {companion}", steps)
 
@@ -73,6 +76,17 @@ def _refused(clone: Clone) -> str:
     if not clone.is_left_alone and not clone.original_has_companion:
         return f"{original}, the companion to copy, does not exist; name the schema `dbt clone` read in from_schema"
     return ""
+
+
+def _files(clone: Clone, engine: Engine) -> tuple[Step, ...]:
+    """Copy what is on record of files, which the clone has the rows of."""
+    if not clone.original_files:
+        return ()
+    files = clone.relations.files
+    return (
+        Step("drop the record of files that was there before", engine.drop_table(files)),
+        Step("copy the record of files", engine.create_table(files, _everything(clone.original_files))),
+    )
 
 
 def _everything(relation: str) -> Query:

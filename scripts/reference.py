@@ -2,7 +2,7 @@
 
 `make reference` calls it after a change of src/dbt_auto_cdc/spec.py; tests/unit/test_readme.py fails until then. A page
 shows the options of a materialization where it has `<!-- options of NAME: made by make reference -->`; `the others`
-stands for what the other materializations have beside those of `auto_cdc`.
+stands for what the other materializations have beside those of `auto_cdc`; `arguments of read_files` are those of the macro.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import MISSING
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
+from dbt_auto_cdc.files.options import Options
 from dbt_auto_cdc.spec import DBT_OPTIONS, SPECS, options_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "configuration.md")
-FIRST, OTHERS = "auto_cdc", "the others"
+FIRST, OTHERS, FILES = "auto_cdc", "the others", "read_files"
 PLACE = re.compile(
-    r"(?P<start><!-- options of (?P<of>[\w ]+): made by make reference -->)\n.*?(?P<end><!-- end of options -->)",
+    r"(?P<start><!-- (?:options|arguments) of (?P<of>[\w ]+): made by make reference -->)\n.*?(?P<end><!-- end of options -->)",
     re.DOTALL,
 )
 
@@ -37,6 +38,13 @@ def in_order(options: dict[str, Any]) -> dict[str, Any]:
     """Return options in another order: those that a model must have first, those that dbt has too last."""
     names = sorted(options, key=lambda name: (options[name].default is not MISSING, name in DBT_OPTIONS))
     return {name: options[name] for name in names}
+
+
+def arguments() -> str:
+    """Return the arguments of `read_files` as a Markdown table."""
+    lines = ["| argument | value | meaning |", "|---|---|---|"]
+    lines += [f"| `{item.name}` | {item.metadata['values']} | {meaning(item)} |" for item in fields(Options)]
+    return "\n".join(lines)
 
 
 def others() -> str:
@@ -71,7 +79,7 @@ def meaning(option: Any) -> str:
     """Return an option's sentence, and what it is when nobody sets it."""
     if option.default is MISSING:
         return f"{option.metadata['doc']} Required."
-    if option.default in {None, ""}:
+    if option.default in {None, "", ()}:
         return str(option.metadata["doc"])
     default = str(option.default).lower() if isinstance(option.default, bool) else option.default
     return f"{option.metadata['doc']} Default: `{default}`."
@@ -83,15 +91,16 @@ def listed(names: list[str]) -> str:
 
 
 def shown(page: str) -> Iterator[str]:
-    """Yield what a page shows the options of."""
-    yield from (place["of"] for place in PLACE.finditer(page))
+    """Yield the materializations of which a page shows the options."""
+    yield from (place["of"] for place in PLACE.finditer(page) if place["of"] != FILES)
 
 
 def with_tables(page: str) -> str:
     """Return a page's text with the tables between their markers."""
 
     def filled(place: re.Match[str]) -> str:
-        made = others() if place["of"] == OTHERS else table(place["of"])
+        special = {OTHERS: others, FILES: arguments}.get(place["of"])
+        made = special() if special else table(place["of"])
         return f"{place['start']}\n{made}\n{place['end']}"
 
     return PLACE.sub(filled, page)

@@ -47,7 +47,7 @@ def watched(job: Job, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         *steps[:first],
         *_keepers(job, when),
         *kept,
-        *_written(job, before, after, job.companion, when=when),
+        *_written(job, "" if job.spec.appends else before, after, job.companion, when=when),
         *steps[last + 1 :],
     )
 
@@ -141,10 +141,10 @@ def built(job: Job, before: State, target: str, companion: str) -> tuple[Step, .
     else:
         steps += altered or ()
     rows_before = job.working(names.ROWS_BEFORE)
-    nulls = {name: job.engine.null(kind) for name, kind in _columns(job).items()}
-    values = nulls if begins or old is None else old
-    source = "where false" if values is nulls else f"from {job.relations.target} as tgt"
-    was = f"select\n    {comma(f'{value} as {name}' for name, value in values.items())}\n{source}"
+    if begins or old is None:
+        return (*steps, *_written(job, "", target, companion))
+    values = comma(f"{value} as {name}" for name, value in old.items())
+    was = f"select\n    {values}\nfrom {job.relations.target} as tgt"
     kept = job.engine.create_working(rows_before, Query().then("was", was))
     return (*steps, Step("keep the rows before", kept), *_written(job, rows_before, target, companion))
 
@@ -275,7 +275,7 @@ def _last_of_the_feed(job: Job, more: int) -> str:
 
 @dataclass(frozen=True)
 class _Sides:
-    """The rows before and after, each a table."""
+    """The rows before and after, each a table; nothing stands for no rows."""
 
     before: str
     after: str
@@ -285,21 +285,24 @@ def _written(
     job: Job, before: str, after: str, companion: str, *, when: tuple[str, ...] = ()
 ) -> tuple[Step, ...]:
     """Write down where the rows before and after differ, under the next version."""
-    sides, engine, changed = _Sides(before, after), job.engine, job.working(names.ROWS_CHANGED)
-    has_identity = not (job.spec.appends or isinstance(job.spec, KeyedRows | RowsInRange))
-    found = _by_identity(job, sides) if has_identity else _as_multisets(job, sides)
-    if job.spec.appends and not job.builds:
-        found = _added(job, sides)
+    sides, engine = _Sides(before, after), job.engine
     columns = [*_columns(job), *names.FEED_COLUMNS]
     where_kept = f"where {names.KIND} = {text(names.FEED)}"
-    rows = _images(job, sides, companion)
+    rows = _images(job, sides, companion) if before else _inserts(job, after, companion)
     following = f"cast(cast({names.CONTROL} as bigint) + 1 as varchar)"
     raise_version = f"update {companion} set {names.CONTROL} = {following}\n{where_kept}"
     return (
-        Step("compare the rows before with those after", engine.create_working(changed, found), when),
+        *((_compared(job, sides, when),) if before else ()),
         Step("write the changes to the feed", engine.insert(_feed(job), columns, rows), when, counts=CHANGES),
         Step("count the version", raise_version, (CHANGES,)),
     )
+
+
+def _compared(job: Job, sides: _Sides, when: tuple[str, ...]) -> Step:
+    has_identity = not (job.spec.appends or isinstance(job.spec, KeyedRows | RowsInRange))
+    found = _by_identity(job, sides) if has_identity else _as_multisets(job, sides)
+    changed = job.engine.create_working(job.working(names.ROWS_CHANGED), found)
+    return Step("compare the rows before with those after", changed, when)
 
 
 def _identity(job: Job, alias: str) -> list[str]:
@@ -377,20 +380,22 @@ def _as_multisets(job: Job, sides: _Sides) -> Query:
     )
 
 
-def _added(job: Job, sides: _Sides) -> Query:
-    """Take all rows after for new ones, where rows are only added; in the same form."""
-    nowhere = job.engine.null(job.engine.locator_type)
-    rows = f"select {nowhere} as was_at, src.{job.engine.locator} as now_at\nfrom {sides.after} as src"
-    return Query().then("changed", rows)
+def _stamp(job: Job, companion: str) -> list[str]:
+    """Return the version that is written, and the time."""
+    kept = f"from {companion} where {names.KIND} = {text(names.FEED)}"
+    return [f"(select cast({names.CONTROL} as bigint) + 1 {kept})", job.engine.utc_now()]
+
+
+def _inserts(job: Job, after: str, companion: str) -> Query:
+    """Return the rows of the feed where nothing was before: all are new."""
+    values = [*of("src", _columns(job)), "'insert'", *_stamp(job, companion)]
+    return Query().then("inserts", f"select {comma(values)}\nfrom {after} as src")
 
 
 def _images(job: Job, sides: _Sides, companion: str) -> Query:
     """Return the rows of the feed: of every row that differs what it was, and what it is."""
     columns, changed = list(_columns(job)), job.working(names.ROWS_CHANGED)
-    stamp = [
-        f"(select cast({names.CONTROL} as bigint) + 1 from {companion} where {names.KIND} = {text(names.FEED)})",
-        job.engine.utc_now(),
-    ]
+    stamp = _stamp(job, companion)
 
     def image(kind: str, place: str, other: str, relation: str) -> str:
         updated = f"case when changed.{other} is null then '{kind}' else '{_UPDATED[kind]}' end"

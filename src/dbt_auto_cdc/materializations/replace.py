@@ -16,7 +16,7 @@ from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import RecomputedTable, ReplaceUsing, ReplaceWhere
 
 _USING = [names.STAGE, names.STORED, names.WINNERS, names.EVENTS]
-_WHERE = [names.STAGE, names.GONE, names.EVENTS, names.STORED]
+_WHERE = [names.STAGE, names.GONE, names.EVENTS]
 
 
 def plan_using(table: Table) -> Plan:

@@ -235,60 +235,70 @@ def gone_range(job: Job, predicate: str) -> Step:
     return Step("find the rows in the range", job.engine.create_working(job.working(names.GONE), query))
 
 
-def range_differences(job: Job) -> tuple[Step, ...]:
-    """Set the incoming rows in the range beside the stored ones, and find those that differ where any do."""
-    stored = f"select {', '.join(of('tgt', job.output))}\n{_stored_range(job)}"
-    return (*_differing(job, in_range(job).render(), stored), _places(job))
+def range_differences(job: Job) -> tuple[Step, Step]:
+    """Set the incoming rows in the range beside the stored ones, as multisets, and count.
 
-
-def _stored_range(job: Job) -> str:
-    return (
+    Out: one row for all rows of some values of which one side has more, with their places on both sides.
+    """
+    locator, nowhere = job.engine.locator, job.engine.null(job.engine.locator_type)
+    values = [
+        job.engine.comparable(name, column.type)
+        for name, column in zip(job.output, job.layout.output, strict=True)
+    ]
+    columns = ", ".join(job.output)
+    stored = (
+        f"select {', '.join(of('tgt', job.output))}, tgt.{locator} as {names.LOCATOR}, {nowhere} as {names.EVENT}\n"
         f"from {job.target} as tgt\n"
-        f"join {job.working(names.GONE)} as gone on gone.{names.LOCATOR} = tgt.{job.engine.locator}"
+        f"join {job.working(names.GONE)} as gone on gone.{names.LOCATOR} = tgt.{locator}"
+    )
+    incoming = (
+        f"select {columns}, {nowhere} as {names.LOCATOR}, {locator} as {names.EVENT}\n"
+        f"from {job.working(names.STAGE)}\nwhere {names.IS_NEW}"
     )
 
+    def places(place: str) -> str:
+        return f"array_agg({place}) filter (where {place} is not null) as {place}"
 
-def _places(job: Job) -> Step:
-    """Find the rows to delete and those to insert. Out: the place of one or the other, of copies as many as differ."""
-    locator, nowhere = job.engine.locator, job.engine.null(job.engine.locator_type)
-    incoming = f"from {job.working(names.STAGE)} as stg\nwhere stg.{names.IS_NEW}"
-
-    def side(alias: str, places: list[str], source: str) -> str:
-        values = [
-            job.engine.comparable(f"{alias}.{name}", column.type)
-            for name, column in zip(job.output, job.layout.output, strict=True)
-        ]
-        named = [f"{value} as v{number}" for number, value in enumerate(values)]
-        copy = f"row_number() over (partition by {', '.join(values)} order by {alias}.{locator}) as copy"
-        return f"select {', '.join([*places, *named, copy])}\n{source}"
-
-    stored_at = [f"tgt.{locator} as {names.LOCATOR}", f"{nowhere} as {names.EVENT}"]
-    came_at = [f"{nowhere} as {names.LOCATOR}", f"stg.{locator} as {names.EVENT}"]
-    group = ", ".join([*(f"v{number}" for number in range(len(job.output))), "copy"])
+    surplus = f"count({names.LOCATOR}) - count({names.EVENT})"
+    found = ", ".join([places(names.LOCATOR), places(names.EVENT), f"{surplus} as {names.COPIES}"])
     query = (
         Query()
+        .then("both_sides", f"{stored}\nunion all\n{incoming}")
         .then(
-            "both_sides",
-            f"{side('tgt', stored_at, _stored_range(job))}\nunion all\n{side('stg', came_at, incoming)}",
-        )
-        .then(
-            "places",
-            f"select min({names.LOCATOR}) as {names.LOCATOR}, min({names.EVENT}) as {names.EVENT}\n"
-            f"from both_sides\ngroup by {group} having count(*) = 1",
+            "differing",
+            f"select {found}\nfrom both_sides\ngroup by {', '.join(values)} having {surplus} <> 0",
         )
     )
-    table = job.engine.create_working(job.working(names.STORED), query)
-    return Step("find the rows that differ", table, (DIFFERING,))
+    table = job.working(names.EVENTS)
+    measured = f"""
+select
+    count(*) as {DIFFERING},
+    coalesce(-sum(case when {names.COPIES} < 0 then {names.COPIES} end), 0) as num_upserted_rows,
+    coalesce(sum(case when {names.COPIES} > 0 then {names.COPIES} end), 0) as num_deleted_rows
+from {table}"""
+    return (
+        Step("compare the rows", job.engine.create_working(table, query)),
+        Step("count the differences", measured.strip(), measures=True),
+    )
 
 
 def replace_range(job: Job) -> tuple[Step, ...]:
     """Delete the stored rows in the range that differ, and insert the incoming ones; the others stay where they are."""
-    places = job.working(names.STORED)
-    gone = Query().then("gone", f"select {names.LOCATOR} from {places} where {names.LOCATOR} is not null")
-    born = Query().then(
-        "born",
-        f"select {', '.join(of('stg', job.output))}\nfrom {job.working(names.STAGE)} as stg\n"
-        f"join {places} as dif on dif.{names.EVENT} = stg.{job.engine.locator}",
+    found = f"from {job.working(names.EVENTS)}"
+    gone = Query().then(
+        "gone", f"select unnest({names.LOCATOR}[1:{names.COPIES}])\n{found} where {names.COPIES} > 0"
+    )
+    born = (
+        Query()
+        .then(
+            "places",
+            f"select unnest({names.EVENT}[1:-{names.COPIES}]) as {names.EVENT}\n{found} where {names.COPIES} < 0",
+        )
+        .then(
+            "born",
+            f"select {', '.join(of('stg', job.output))}\nfrom {job.working(names.STAGE)} as stg\n"
+            f"join places on places.{names.EVENT} = stg.{job.engine.locator}",
+        )
     )
     return (
         writes.delete(job, "delete the rows that differ", gone, only_if=(DIFFERING,)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from hypothesis import Phase, given, seed, settings
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.scd import scd2
 from tests import databases
+from tests.bitemporal_model import SYSTEM_END, SYSTEM_START
 from tests.databases import Connection, adapter_of, create_table, engine_of, tables_of
 from tests.direct import Direct
 from tests.reference_model import (
@@ -72,8 +73,13 @@ def options_of(shape: Shape, *, truncates: bool = True) -> dict[str, Any]:
 
 def plain(row: Row) -> Row:
     """Return an engine's row as the reference model writes it: bounds by their names, a struct as a tuple."""
-    bounds = {name.lower(): name for name in (START, END)}
-    return {bounds.get(name, name): _plain(value) for name, value in row.items()}
+    return {name: _plain(value) for name, value in with_names(row).items()}
+
+
+def with_names(row: Row) -> Row:
+    """Return an engine's row with the bounds by the names that they have where the engine does not fold them."""
+    bounds = {name.lower(): name for name in (START, END, SYSTEM_START, SYSTEM_END)}
+    return {bounds.get(name, name): value for name, value in row.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -88,11 +94,11 @@ def ends_in_place(connection: Connection) -> bool:
     return bool(scd2.IN_PLACE_FROM) and adapter_of(connection) == "duckdb"
 
 
-def placed(connection: Connection, relation: str) -> dict[Any, Row]:
+def placed(connection: Connection, relation: str, as_model: Callable[[Row], Row] = plain) -> dict[Any, Row]:
     """Return a relation's rows by their places."""
     cursor = connection.execute(f'select {engine_of(connection).locator} as place, * from "{relation}"')
     columns = [column[0] for column in cursor.description or ()]
-    rows = (plain(dict(zip(columns, row, strict=True))) for row in cursor.fetchall())
+    rows = (as_model(dict(zip(columns, row, strict=True))) for row in cursor.fetchall())
     return {row.pop("place"): row for row in rows}
 
 

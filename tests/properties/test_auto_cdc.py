@@ -12,21 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt_auto_cdc.scd import scd2
-from tests import databases
 from tests.databases import Connection
 from tests.strategies import Shape, Stream, Tracking, crowded_streams, streams
 from tests.watched import Watched, examples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.reference_model import Event
-
-
-@pytest.fixture(scope="module")
-def connection(engine: str) -> Iterator[Connection]:
-    with databases.connect(engine) as connection:
-        yield connection
 
 
 def follow(connection: Connection, stream: Stream, *, rereads: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Random events on two axes, straight on DuckDB: after every run the target is what the reference model says.
+"""Random events on two axes, straight on the engine: after every run the target is what the reference model says.
 
 Not here: dbt (`test_bitemporal` beside the other tests through it), bad input (`scenarios`).
 """
@@ -6,11 +6,10 @@ Not here: dbt (`test_bitemporal` beside the other tests through it), bad input (
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,17 +17,14 @@ from hypothesis import strategies as st
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.scd import bitemporal
 from tests.bitemporal_model import SYSTEM_END, Bitemporal, Figures, Known, overlaps
-from tests.case_data import create_table
-from tests.direct import Direct
-from tests.reference_model import Config, Event, Refused, Row, comparable, sorted_rows
+from tests.databases import Connection
+from tests.followed import Target, untouched_versions_stay
+from tests.reference_model import Config, Event, Refused, Row, sorted_rows
 from tests.strategies import Ties, Tracking, trackings
-from tests.watched import examples, plain
+from tests.watched import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-# Straight on DuckDB for now; what another engine does with two axes of time, the worked examples show.
-pytestmark = pytest.mark.only_on("duckdb")
+    from collections.abc import Sequence
 
 _AXES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "number": ("BIGINT", tuple(range(1, 8))),
@@ -145,41 +141,16 @@ def streams(draw: st.DrawFn, order: Literal["any", "system", "both"] = "any", ma
     )
 
 
-@dataclass
-class Watched:
+class Watched(Target):
     """A target kept by the product, with the model beside it and a close look at both after every run."""
 
-    connection: duckdb.DuckDBPyConnection
-    shape: Shape
-    name: str = "target"
-    model: Bitemporal = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.model = Bitemporal(self.shape.config)
-        self.direct = Direct(self.connection, self.name)
-        for table in (self.name, f"{self.name}__auto_cdc"):
-            self.connection.execute(f'drop table if exists "{table}"')
-
-    def rows(self, table: str = "") -> dict[int, Row]:
-        """Return the rows of the target by row id."""
-        try:
-            cursor = self.connection.execute(f'select rowid, * from "{self.name}{table}"')
-        except duckdb.CatalogException:
-            return {}
-        columns = [column[0] for column in cursor.description or ()]
-        found = [plain(dict(zip(columns, row, strict=True))) for row in cursor.fetchall()]
-        return {row.pop("rowid"): row for row in found}
-
-    def send(self, events: Sequence[Known]) -> dict[str, int]:
-        """Give the product one run of events."""
-        create_table(
-            self.connection, "feed", self.shape.types, [self.shape.feed_row(known) for known in events]
-        )
-        return self.direct.run(self.shape.options).figures
+    def __init__(self, connection: Connection, shape: Shape, name: str = "target") -> None:
+        super().__init__(connection, shape, name)
+        self.shape, self.model = shape, Bitemporal(shape.config)
 
     def run(self, events: Sequence[Known]) -> None:
-        """Give product and model one run: rows, figures and row ids have to be right, and nothing may overlap."""
-        before, companion = self.rows(), self.rows("__auto_cdc")
+        """Give product and model one run: rows, figures and places have to be right, and nothing may overlap."""
+        before = self.contents()
         try:
             expected = self.model.apply(events)
         except Refused:
@@ -187,27 +158,14 @@ class Watched:
                 AutoCdcError, match=r"different events at one sequence and one system sequence"
             ):
                 self.send(events)
-            assert (before, companion) == (self.rows(), self.rows("__auto_cdc"))
+            assert before == self.contents()
             return
         figures = self.send(events)
-        after = self.rows()
+        after = self.places()
         assert self.model.rows() == sorted_rows(after.values())
         assert named(expected) == figures
         assert [] == overlaps(list(after.values()), self.shape.keys)
-        self._untouched_versions_stay(before, after)
-
-    def _untouched_versions_stay(self, before: dict[int, Row], after: dict[int, Row]) -> None:
-        """A version whose values stay is where it was; one that is believed no more may have been ended in place."""
-        now = [comparable(row) for row in after.values()]
-        for place, row in before.items():
-            if place in after:
-                assert without_system_end(after[place]) == without_system_end(row), f"{row} was overwritten"
-            else:
-                assert comparable(row) not in now, f"{row} moved"
-
-
-def without_system_end(row: Row) -> Row:
-    return {name: value for name, value in row.items() if name != SYSTEM_END}
+        untouched_versions_stay(before[0], after, SYSTEM_END)
 
 
 def named(figures: Figures) -> dict[str, int]:
@@ -221,13 +179,7 @@ def named(figures: Figures) -> dict[str, int]:
     }
 
 
-@pytest.fixture(scope="module")
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(config={"threads": 1}) as connection:
-        yield connection
-
-
-def follow(connection: duckdb.DuckDBPyConnection, stream: Stream, *, rereads: bool = False) -> None:
+def follow(connection: Connection, stream: Stream, *, rereads: bool = False) -> None:
     """Run a stream beside the model, then replay what was applied: nothing may be written."""
     target = Watched(connection, stream.shape)
     applied: list[Known] = []
@@ -235,29 +187,29 @@ def follow(connection: duckdb.DuckDBPyConnection, stream: Stream, *, rereads: bo
         events = [*applied, *run] if rereads else run
         target.run(events)
         applied += [known for known in run if known.identity in target.model.known]
-    before = target.rows(), target.rows("__auto_cdc")
+    before = target.contents()
     figures = target.send(list(target.model.known.values()))
     assert [0, 0] == [figures[name] for name in ("num_upserted_rows", "num_deleted_rows")]
-    assert before == (target.rows(), target.rows("__auto_cdc"))
+    assert before == target.contents()
 
 
 @settings(max_examples=examples(25, 3000))
 @given(stream=streams(), rereads=st.booleans())
-def test_both_axes_in_any_order(connection: duckdb.DuckDBPyConnection, stream: Stream, rereads: bool) -> None:
+def test_both_axes_in_any_order(connection: Connection, stream: Stream, rereads: bool) -> None:
     """Rows, figures and row ids after every run, in every form of tracking; a replay writes nothing."""
     follow(connection, stream, rereads=rereads)
 
 
 @settings(max_examples=examples(15, 3000))
 @given(stream=st.one_of(streams("system", 6), streams("both", 6)))
-def test_in_order_of_system_time(connection: duckdb.DuckDBPyConnection, stream: Stream) -> None:
+def test_in_order_of_system_time(connection: Connection, stream: Stream) -> None:
     """Events that come as they become known change what is believed now, a system time that goes on included."""
     follow(connection, stream)
 
 
 @settings(max_examples=examples(10, 2000))
 @given(stream=streams(max_runs=3))
-def test_where_few_versions_end(connection: duckdb.DuckDBPyConnection, stream: Stream) -> None:
+def test_where_few_versions_end(connection: Connection, stream: Stream) -> None:
     """In a large target versions that are believed no more are written anew, not ended in place: same table."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bitemporal, "IN_PLACE_FROM", 0)
@@ -268,9 +220,7 @@ def test_where_few_versions_end(connection: duckdb.DuckDBPyConnection, stream: S
 
 @settings(max_examples=examples(10, 2000))
 @given(stream=streams())
-def test_the_tables_depend_on_the_set_of_events(
-    connection: duckdb.DuckDBPyConnection, stream: Stream
-) -> None:
+def test_the_tables_depend_on_the_set_of_events(connection: Connection, stream: Stream) -> None:
     """One run of all events leaves the same target and companion as many."""
     in_runs, at_once = (Watched(connection, stream.shape, name) for name in ("target", "other"))
     try:
@@ -283,4 +233,4 @@ def test_the_tables_depend_on_the_set_of_events(
     if stream.shape.sequence_ties != "fail":
         return  # two different events of a place that come in different runs: the first stays
     for table in ("", "__auto_cdc"):
-        assert sorted_rows(at_once.rows(table).values()) == sorted_rows(in_runs.rows(table).values())
+        assert sorted_rows(at_once.places(table).values()) == sorted_rows(in_runs.places(table).values())

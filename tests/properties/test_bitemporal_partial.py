@@ -1,4 +1,4 @@
-"""Random events on two axes that leave columns out, straight on DuckDB: after every run the target is the model's.
+"""Random events on two axes that leave columns out, straight on the engine: each run's target is the model's.
 
 Not here: events that bring all their columns (`test_bitemporal`), one axis (`test_partial_updates`).
 """
@@ -7,32 +7,24 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt_auto_cdc.errors import AutoCdcError
 from tests.bitemporal_model import SYSTEM_END, PartialBitemporal, overlaps
-from tests.case_data import create_table
-from tests.direct import Direct
+from tests.databases import Connection
+from tests.followed import Target, untouched_versions_stay
 from tests.partial_model import Change, PartialConfig
 from tests.properties.test_partial_updates import MARKS, PAYLOAD, STRUCTS, TYPES, VALUES, structs
-from tests.reference_model import Refused, Row, comparable, sorted_rows
+from tests.reference_model import Refused, Row
 from tests.watched import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-# The streams have structs, which PostgreSQL does not; what it does with plain columns, the worked examples show.
-pytestmark = pytest.mark.only_on("duckdb")
 
 Form = Literal["all", "list", "except"]
 Order = Literal["any", "system", "both"]
 Known = tuple[Change, int]
-FEED = {**{name: kind for name, kind in TYPES.items() if name != "cols"}, "st": "bigint"}
 
 
 @dataclass(frozen=True)
@@ -85,17 +77,17 @@ class Sparse:
             options["track_history_except_column_list"] = [name for name in self.output if name != "id"]
         return options
 
+    @property
+    def types(self) -> dict[str, str]:
+        """The columns of the feed."""
+        return {**{name: TYPES[name] for name in ("id", *PAYLOAD, "seq", "op")}, "st": "bigint"}
 
-def feed_row(known: Known) -> Row:
-    change, system = known
-    values = {name: change.values.get(name) for name in PAYLOAD}
-    return {
-        "id": change.key[0],
-        "seq": change.sequence,
-        "st": system,
-        "op": MARKS[change.kind],
-        **values,
-    }
+    def feed_row(self, known: Known) -> Row:
+        """The row in which the source sends an event."""
+        change, system = known
+        values = {name: change.values.get(name) for name in PAYLOAD}
+        mark = MARKS[change.kind]
+        return {"id": change.key[0], "seq": change.sequence, "st": system, "op": mark, **values}
 
 
 @st.composite
@@ -132,46 +124,7 @@ def sparse(draw: st.DrawFn, *, order: Order = "any", with_ties: bool = False, ma
     )
 
 
-@pytest.fixture(scope="module")
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(config={"threads": 1}) as connection:
-        yield connection
-
-
-class Target:
-    """A target of the product, run after run."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, stream: Sparse, name: str = "target") -> None:
-        self.direct, self.stream = Direct(connection, name), stream
-        for table in (name, f"{name}__auto_cdc"):
-            connection.execute(f'drop table if exists "{table}"')
-
-    def send(self, events: Sequence[Known]) -> dict[str, int]:
-        create_table(self.direct.connection, "feed", FEED, [feed_row(known) for known in events])
-        return dict(self.direct.run(self.stream.options).figures)
-
-    def rows(self, table: str = "") -> dict[int, Row]:
-        """Return the rows by row id."""
-        try:
-            cursor = self.direct.connection.execute(f'select rowid, * from "{self.direct.name}{table}"')
-        except duckdb.CatalogException:
-            return {}
-        columns = [column[0] for column in cursor.description or ()]
-        found = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
-        return {row.pop("rowid"): row for row in found}
-
-    def versions(self) -> list[Row]:
-        """Return the target's rows, sorted, with their columns as the model has them."""
-        return sorted_rows(
-            {name: row[name] for name in (*self.stream.output, *(n for n in row if n.startswith("__")))}
-            for row in self.rows().values()
-        )
-
-    def contents(self) -> tuple[dict[int, Row], dict[int, Row]]:
-        return self.rows(), self.rows("__auto_cdc")
-
-
-def follow(connection: duckdb.DuckDBPyConnection, stream: Sparse, *, rereads: bool = False) -> None:
+def follow(connection: Connection, stream: Sparse, *, rereads: bool = False) -> None:
     """Run a stream beside the model; a run of nothing but known events writes nothing."""
     target, model = Target(connection, stream), PartialBitemporal(stream.config)
     applied: list[Known] = []
@@ -186,58 +139,48 @@ def follow(connection: duckdb.DuckDBPyConnection, stream: Sparse, *, rereads: bo
             assert before == target.contents()
             continue
         figures = target.send(sent)
-        after = target.rows()
-        assert model.rows() == target.versions()
+        after = target.places()
+        assert model.rows() == target.rows(*stream.output)
         assert expected == (figures["num_upserted_rows"], figures["num_deleted_rows"])
         assert model.tied == figures["num_tied_rows"]
         assert [] == overlaps(list(after.values()), ["id"])
-        untouched_versions_stay(before[0], after)
+        untouched_versions_stay(before[0], after, SYSTEM_END)
         applied += run
     before = target.contents()
     figures = target.send(applied)
     assert [0, 0] == [figures[name] for name in ("num_upserted_rows", "num_deleted_rows")]
-    assert before[0] == target.rows()
+    assert before[0] == target.places()
     if applied:
         assert before == target.contents()
 
 
-def untouched_versions_stay(before: dict[int, Row], after: dict[int, Row]) -> None:
-    """A version whose values stay is where it was; one that is believed no more may have been ended in place."""
-    now = [comparable(row) for row in after.values()]
-    for place, row in before.items():
-        if place in after:
-            assert {**after[place], SYSTEM_END: None} == {**row, SYSTEM_END: None}, f"{row} was overwritten"
-        else:
-            assert comparable(row) not in now, f"{row} moved"
-
-
 @settings(max_examples=examples(8, 3000))
 @given(stream=sparse(), rereads=st.booleans())
-def test_both_axes_in_any_order(connection: duckdb.DuckDBPyConnection, stream: Sparse, rereads: bool) -> None:
+def test_both_axes_in_any_order(connection: Connection, stream: Sparse, rereads: bool) -> None:
     """Every form and tracking, structs, many deletes: late values flow on, on either axis; replays do nothing."""
     follow(connection, stream, rereads=rereads)
 
 
 @settings(max_examples=examples(5, 2000))
 @given(stream=st.one_of(sparse(order="system", max_runs=6), sparse(order="both", max_runs=6)))
-def test_in_order_of_system_time(connection: duckdb.DuckDBPyConnection, stream: Sparse) -> None:
+def test_in_order_of_system_time(connection: Connection, stream: Sparse) -> None:
     """Events that come as they become known, a system time that goes on included."""
     follow(connection, stream)
 
 
 @settings(max_examples=examples(5, 2000))
 @given(stream=sparse(with_ties=True))
-def test_ties(connection: duckdb.DuckDBPyConnection, stream: Sparse) -> None:
+def test_ties(connection: Connection, stream: Sparse) -> None:
     """Two values of a column at one place refuse the run, or the greatest wins; other columns come together."""
     follow(connection, stream)
 
 
 @settings(max_examples=examples(4, 1000))
 @given(stream=sparse())
-def test_any_cut_leaves_the_same_table(connection: duckdb.DuckDBPyConnection, stream: Sparse) -> None:
+def test_any_cut_leaves_the_same_table(connection: Connection, stream: Sparse) -> None:
     """All events at once, and in runs: the same target."""
     in_runs, at_once = Target(connection, stream), Target(connection, stream, name="other")
     for run in stream.runs:
         in_runs.send(run)
     at_once.send([known for run in stream.runs for known in run])
-    assert at_once.versions() == in_runs.versions()
+    assert at_once.rows() == in_runs.rows()

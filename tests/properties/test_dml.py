@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt_auto_cdc.errors import AutoCdcError
-from tests import databases
 from tests.databases import Connection
 from tests.reference_model import END, START, Event, Identity, Key, Row, sorted_rows
 from tests.strategies import Shape, Stream, Tracking, crowded_streams
@@ -26,12 +25,6 @@ SCD1_WITH_SEQUENCE = Shape(
     1, ("id",), ("a", "b"), ("seq",), is_sequence_output=True, tracking=Tracking("all")
 )
 SCD2 = Shape(2, ("id",), ("a", "b"), ("seq",), is_sequence_output=False, tracking=Tracking("columns", ("a",)))
-
-
-@pytest.fixture(scope="module")
-def connection(engine: str) -> Iterator[Connection]:
-    with databases.connect(engine) as connection:
-        yield connection
 
 
 def upsert(shape: Shape, sequence: int, a: int, b: str | None = None, *, key: int = 1) -> Event:

@@ -9,11 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import databases
 from tests.databases import Connection, create_table
 from tests.direct import Direct
 from tests.reference_model import Row, sorted_rows
@@ -21,7 +19,7 @@ from tests.replace_model import Figures, ReplaceUsing, ReplaceWhere
 from tests.watched import examples, placed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from dbt_auto_cdc.execute import Outcome
 
@@ -73,12 +71,6 @@ class Watched:
 def counted(outcome: Outcome) -> Figures:
     figures = outcome.figures
     return Figures(*(figures[f"num_{name}_rows"] for name in ("upserted", "deleted", "read", "late")))
-
-
-@pytest.fixture(scope="module")
-def connection(engine: str) -> Iterator[Connection]:
-    with databases.connect(engine) as connection:
-        yield connection
 
 
 def using(connection: Connection, keys: Sequence[str], equal: Equal) -> tuple[Watched, ReplaceUsing]:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.scd import scd2, snapshot
-from tests import databases
 from tests.databases import Connection, create_table, spelled, tables_of
 from tests.direct import Direct
 from tests.reference_model import END, Refused, Row, comparable, sorted_rows
@@ -25,7 +24,7 @@ from tests.strategies import Tracking, trackings
 from tests.watched import ends_in_place, examples, placed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 VERSION = "taken"
 TYPES = {"id": "INTEGER", "part": "VARCHAR", "a": "INTEGER", "b": "VARCHAR", "c": "DOUBLE"}
@@ -219,12 +218,6 @@ def one_nan(value: Any) -> Any:
 
 def without_end(row: Row) -> Any:
     return comparable({name: value for name, value in row.items() if name != END})
-
-
-@pytest.fixture(scope="module")
-def connection(engine: str) -> Iterator[Connection]:
-    with databases.connect(engine) as connection:
-        yield connection
 
 
 @settings(max_examples=examples(60, 3000))

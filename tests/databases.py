@@ -192,6 +192,35 @@ def spelled(connection: Connection, duckdb_type: str) -> str:
     return _POSTGRES_TYPES.get(base, base) + brackets + rest
 
 
+def engine_error() -> type[Exception]:
+    """Return what the client of the engine that the tests are about raises where the engine refuses a statement."""
+    if chosen() == "duckdb":
+        return duckdb.Error
+    import psycopg2
+
+    return psycopg2.Error
+
+
+def here(said: str) -> str:
+    """Return a message, which is written as on DuckDB, as the engine that the tests are about words it.
+
+    Of what DuckDB itself says only that there is something stays.
+    """
+    if chosen() == "duckdb":
+        return said
+    words = {"DuckDB": "PostgreSQL", "VARCHAR": "text", "TIMESTAMP": "timestamp without time zone"}
+    words |= {"STRUCT": "row"} | {name: name.lower() for name in ("BIGINT", "INTEGER", "DATE")}
+    said = re.sub("(DuckDB says: ).*", r"\1", said)
+    return re.sub(r"\w+", lambda found: words.get(found[0], found[0]), said)
+
+
+def with_values(connection: Connection, relation: str, **values: str) -> str:
+    """Return the query of a relation's rows with other values in some of its columns."""
+    columns = columns_of(connection, relation)
+    shown = (f"{values[name]} as {quoted(name)}" if name in values else quoted(name) for name in columns)
+    return f"select {', '.join(shown)} from {relation}"
+
+
 def type_of(connection: Connection, duckdb_type: str) -> str:
     """Return what the engine itself calls a type, however it is written."""
     null = f"cast(null as {spelled(connection, duckdb_type)})"

@@ -6,9 +6,14 @@ Not here: which rules exist; they stand beside what they guard.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
+from dbt_auto_cdc import names
+
 _MOST_LISTED = 20
+# The rest of a statement, where a quote of the user's is not closed.
+_OURS = re.compile(rf" at or near \".*{names.PREFIX}.*", re.DOTALL)
 
 
 class AutoCdcError(Exception):
@@ -38,9 +43,9 @@ def nearest(name: str, candidates: Iterable[str], likeness: float = 0.6) -> str 
     return by_folded[found[0]] if found else None
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(entries: Iterable[str]) -> str:
     """Return names as text for a message: `a, b, c`; of very many just the first."""
-    every = list(names)
+    every = list(entries)
     if len(every) > _MOST_LISTED:
         return f"{', '.join(every[:_MOST_LISTED])} and {len(every) - _MOST_LISTED} more"
     return ", ".join(every) or "none"
@@ -53,9 +58,9 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     return f"did you mean {near}?" if near else f"there are: {listed(candidates)}"
 
 
-def said_by(engine: str, error: Exception) -> str:
+def said_by(engine: str, error: Exception | str) -> str:
     """Return an engine's refusal in one line, without the excerpt of a statement that the user never wrote."""
     lines = [line.strip() for line in str(error).splitlines()]
     kept = [line for line in lines if line and not line.endswith(" Error")]
     ends = next((number for number, line in enumerate(kept) if line.startswith("LINE ")), len(kept))
-    return f"{engine} says: {' '.join(kept[:ends])}"
+    return f"{engine} says: {_OURS.sub('', ' '.join(kept[:ends]))}"

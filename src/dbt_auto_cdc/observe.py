@@ -5,7 +5,7 @@ Not here: what follows from the observation; nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -284,7 +284,8 @@ class _Options:
         expressions = self._expressions()
         types, problems = self._types(expressions)
         for option, written in self._conditions().items():
-            if option in types and not self.engine.is_condition(types[option]):
+            is_null = written.strip().lower() == "null"
+            if option in types and not is_null and not self.engine.is_condition(types[option]):
                 value = "1" if self.engine.distance_of(types[option]) == "number" else "'D'"
                 problems.append(
                     f"{option} has type {types[option]} and is no condition; compare it with a value, as in"
@@ -338,30 +339,41 @@ class _Options:
         """Ask for all expressions at once, and for each alone where the engine refuses that."""
         if not expressions:
             return {}, []
+        alone = {option: self._query([expression]) for option, expression in expressions.items()}
+        tried = self.engine.try_columns(self._query(expressions.values()), list(alone.values()))
+        if tried:
+            told = list(zip(alone, self.ask(tried), strict=True))
+            types = {option: str(row[1]) for option, row in told if row[1] is not None}
+            refused = (self._refused(option, str(row[2])) for option, row in told if row[1] is None)
+            return types, list(refused)
         try:
-            return self._probed(expressions), []
-        except Exception as refused:
-            types: dict[str, str] = {}
-            problems: list[str] = []
-            for option, expression in expressions.items():
-                try:
-                    types |= self._probed({option: expression})
-                except Exception as error:  # noqa: BLE001 - every adapter has its own exceptions
-                    problems.append(self._refused(option, error))
-            if not problems:
-                raise refused from None
-            return types, problems
+            described = describe(self.engine, self.ask, self._query(expressions.values()))
+        except Exception as refused:  # noqa: BLE001 - every adapter has its own exceptions
+            return self._each(alone, refused)
+        of_the_options = described[-len(expressions) :]
+        return dict(zip(expressions, (column.type for column in of_the_options), strict=True)), []
 
-    def _probed(self, expressions: dict[str, str]) -> dict[str, str]:
+    def _each(self, queries: dict[str, str], refused: Exception) -> tuple[dict[str, str], list[str]]:
+        types: dict[str, str] = {}
+        problems: list[str] = []
+        for option, query in queries.items():
+            try:
+                types[option] = describe(self.engine, self.ask, query)[-1].type
+            except Exception as error:  # noqa: BLE001 - as above
+                problems.append(self._refused(option, str(error)))
+        if not problems:
+            raise refused from None
+        return types, problems
+
+    def _query(self, expressions: Iterable[str]) -> str:
         # The feed's own columns come first, so that an aggregate is refused.
         columns = ["src.*"]
-        asked = enumerate(expressions.values())
-        columns += [f"{expression} as {names.PREFIX}{number}" for number, expression in asked]
-        source = f"from (\n{indented(self.model_sql)}\n) as src"
-        described = describe(self.engine, self.ask, f"select\n    {comma(columns)}\n{source}")
-        return dict(zip(expressions, (column.type for column in described[-len(expressions) :]), strict=True))
+        columns += [
+            f"{expression} as {names.PREFIX}{number}" for number, expression in enumerate(expressions)
+        ]
+        return f"select\n    {comma(columns)}\nfrom (\n{indented(self.model_sql)}\n) as src"
 
-    def _refused(self, option: str, error: Exception) -> str:
+    def _refused(self, option: str, error: str) -> str:
         written = self._conditions().get(option) or getattr(self.spec, option)
         written = written if isinstance(written, str) else written[0]
         columns = [column.name for column in self.feed]

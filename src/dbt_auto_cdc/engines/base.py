@@ -253,6 +253,16 @@ class Engine:
         """Return the statement that tells a relation's columns in the same way."""
         return self.describe(f"select * from {relation}")
 
+    def try_columns(self, together: str, alone: list[str]) -> str:
+        """Return the query that tries queries without reading them, where one that fails would end the transaction.
+
+        `alone` is a list of queries, and `together` has at its end the last column of each. It gives a row for each:
+        its number from 0, and the type of its last column or, null before it, what is wrong. Empty where a query that
+        fails does no harm.
+        """
+        del together, alone
+        return ""
+
     def list_files(self, path: str) -> str:
         """Return the query of the files under a path or glob: path, name, size, modification_time.
 

@@ -5,6 +5,7 @@ Not here: Redshift and other databases that speak its language but do not keep i
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from dbt_auto_cdc import names
@@ -72,6 +73,41 @@ with no data$asked$;
         || fitting || ') as {column} where false';
 end
 $version$"""
+# All at once, and each alone where that fails.
+_TRIED = """drop table if exists {asked}, {answers};
+create temporary table {answers} (number integer, kind text, refusal text) on commit drop;
+do {tag}
+declare
+    tried text;
+    place integer := 0;
+    said text;
+begin
+    begin
+        execute {together};
+        insert into {answers}
+        select row_number() over (order by attnum) - 1, format_type(atttypid, atttypmod)
+        from (
+            select * from pg_attribute where attrelid = {asked_text}::regclass order by attnum desc limit {count}
+        ) as of_the_options;
+        drop table {asked};
+    exception when others then
+        foreach tried in array array[{alone}] loop
+            begin
+                execute tried;
+                insert into {answers}
+                select place, format_type(atttypid, atttypmod)
+                from pg_attribute where attrelid = {asked_text}::regclass order by attnum desc limit 1;
+                drop table {asked};
+            exception when others then
+                get stacked diagnostics said = message_text;
+                insert into {answers} values (place, null, said);
+            end;
+            place := place + 1;
+        end loop;
+    end;
+end
+{tag};
+select number, kind, refusal from {answers} order by number"""
 _PARAMETERS = re.compile(r"\((?P<inside>[\d, -]+)\)")
 
 
@@ -83,6 +119,12 @@ def _bare(type_name: str) -> str:
 def _parameters(type_name: str) -> tuple[int, ...]:
     found = _PARAMETERS.search(type_name)
     return tuple(map(int, found["inside"].split(","))) if found else ()
+
+
+def _tag(sql: str) -> str:
+    """Return a quote for a block that SQL text does not hold."""
+    numbers = (f"${names.PREFIX}{number}$" for number in itertools.count())
+    return next(tag for tag in numbers if tag not in sql)
 
 
 class Postgres(Engine):
@@ -206,6 +248,23 @@ with no data;
 from pg_attribute
 where attrelid = {text(relation)}::regclass and attnum > 0 and not attisdropped
 order by attnum"""
+
+    def try_columns(self, together: str, alone: list[str]) -> str:
+        """Return the statements that try queries in a block that catches what fails: as the tables they would fill."""
+        asked, answers = self.working(names.DESCRIBED), self.working(names.TRIED)
+
+        def filled(query: str) -> str:
+            return text(f"create temporary table {asked} on commit drop as\n{query}\nwith no data")
+
+        return _TRIED.format(
+            answers=answers,
+            asked=asked,
+            asked_text=text(asked),
+            together=filled(together),
+            alone=", ".join(map(filled, alone)),
+            count=len(alone),
+            tag=_tag(together),
+        )
 
     def create_working(self, name: str, query: Query) -> str:
         """Return the statements that fill a working table; the next steps are planned by its statistics."""

@@ -310,6 +310,35 @@ def test_the_companion_has_an_index(connection: Connection) -> None:
         ]
 
 
+def test_arrays_that_events_leave_out(connection: Connection) -> None:
+    """An array is one value: it is carried on as it is, empty or not, and never joined with others."""
+    columns = {"id": "INTEGER", "tags": "VARCHAR[]", "n": "INTEGER", "seq": "BIGINT"}
+    rows = [(1, ["a", "b"], None, 1), (1, None, 1, 2), (1, [], 2, 3), (1, None, 3, 4), (2, None, 1, 1)]
+    for scd_type, name in ((1, "latest"), (2, "history"), ("bitemporal", "beliefs")):
+        options = {**OPTIONS, "stored_as_scd_type": scd_type, "ignore_null_updates": True}
+        options |= {"system_sequence_by": "seq"} if scd_type == "bitemporal" else {}
+        target = Direct(connection, name)
+        for row in rows:
+            feed(connection, row, columns=columns)
+            target.run({**options, "except_column_list": ["seq"]})
+        assert "text[]" == columns_of(connection, name)["tags"]
+        kept = f"select distinct tags from {name} where id = 1 order by 1 desc"
+        expected = [([],)] if scd_type == 1 else [(["a", "b"],), ([],)]
+        assert expected == connection.execute(kept).fetchall()
+
+
+def test_arrays_as_keys(connection: Connection) -> None:
+    """A key may be an array: none, an empty one and one of nulls are three keys."""
+    columns = {"tags": "INTEGER[]", "n": "INTEGER", "seq": "BIGINT"}
+    options = {"replace_using": ["tags"], "sequence_by": "seq"}
+    target = Direct(connection, materialized="replace_using")
+    feed(connection, (None, 1, 1), ([], 2, 1), ([None], 3, 1), ([1, 2], 4, 1), columns=columns)
+    target.run(options)
+    feed(connection, ([], 5, 2), ([1, 2], 6, 2), columns=columns)
+    assert 2 == target.run(options).figures["num_deleted_rows"]
+    assert [1, 3, 5, 6] == sorted(row["n"] for row in target.rows())
+
+
 # streams while others write
 
 APPENDS: dict[str, Any] = {"materialized": "append_flow"}

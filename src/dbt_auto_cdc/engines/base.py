@@ -79,18 +79,20 @@ class Engine:
         """Return a field of a struct."""
         raise NotImplementedError
 
-    def latest(self, value: str, order: list[str], where: str) -> str:
+    def latest(self, value: str, type_name: str, *, order: list[str], where: str) -> str:
         """Return the aggregate of a group's first value by an order, among the rows for which a condition is true.
 
         Null is a value: that of the first row counts, null or not.
         """
+        del type_name
         return f"(array_agg({value} order by {', '.join(order)}) filter (where {where}))[1]"
 
-    def carried(self, value: str, where: str, window: str) -> str:
+    def carried(self, value: str, type_name: str, *, where: str, window: str) -> str:
         """Return the value of the last row, up to this one in a named window, for which a condition is true.
 
         Null is a value; null as well where there is no such row. Window's frame ends with the current row.
         """
+        del type_name
         written = f"(array_agg({value}) filter (where {where}) over {window})"
         return f"{written}[count(*) filter (where {where}) over {window}]"
 
@@ -98,8 +100,9 @@ class Engine:
         """Return the condition that two values are not the same, where null is a value."""
         return f"{left} is distinct from {right}"
 
-    def is_same(self, left: str, right: str) -> str:
+    def is_same(self, left: str, right: str, *, type_name: str) -> str:
         """Return the condition that two values are the same, null being one, in a form that joins find rows by."""
+        del type_name
         return f"{left} is not distinct from {right}"
 
     def comparable(self, expression: str, type_name: str) -> str:

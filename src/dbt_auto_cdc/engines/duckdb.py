@@ -110,16 +110,18 @@ class DuckDB(Engine):
         """Return a field of a struct."""
         return f"struct_extract({expression}, {text(name)})"
 
-    def latest(self, value: str, order: list[str], where: str) -> str:
+    def latest(self, value: str, type_name: str, *, order: list[str], where: str) -> str:
         """Return the first value of a group: with one thing to order by, DuckDB keeps but one row of the group."""
+        del type_name
         if len(order) == 1 and order[0].endswith(" desc"):
             if where == f"{value} is not null":
                 return f"arg_max({value}, {order[0].removesuffix(' desc')})"
             return f"arg_max_null({value}, {order[0].removesuffix(' desc')}) filter (where {where})"
         return f"first({value} order by {', '.join(order)}) filter (where {where})"
 
-    def carried(self, value: str, where: str, window: str) -> str:
+    def carried(self, value: str, type_name: str, *, where: str, window: str) -> str:
         """Return the last value so far; in a struct of its own, so that a null in it is none that is passed over."""
+        del type_name
         return (
             f"(last_value(case when {where} then {{'value': {value}}} end ignore nulls) over {window}).value"
         )

@@ -142,9 +142,28 @@ class Postgres(Engine):
         """Return a name as PostgreSQL takes it without quotes."""
         return name.lower()
 
-    def is_same(self, left: str, right: str) -> str:
-        """Return the condition that two values are the same: nulls in arrays are, and `=` finds rows."""
+    def is_same(self, left: str, right: str, *, type_name: str) -> str:
+        """Return the condition that two values are the same: nulls in arrays are, and `=` finds rows.
+
+        Of arrays a null would be the same as an empty one.
+        """
+        if type_name.endswith("[]"):
+            left, right = f"cast({left} as text)", f"cast({right} as text)"
         return f"array[{left}] = array[{right}]"
+
+    def latest(self, value: str, type_name: str, *, order: list[str], where: str) -> str:
+        """Return the aggregate of a group's first value by an order; arrays as text, for `array_agg` joins them."""
+        if not type_name.endswith("[]"):
+            return super().latest(value, type_name, order=order, where=where)
+        found = super().latest(f"cast({value} as text)", "text", order=order, where=where)
+        return f"cast({found} as {type_name})"
+
+    def carried(self, value: str, type_name: str, *, where: str, window: str) -> str:
+        """Return the value of the last row for which a condition is true; arrays as text, as above."""
+        if not type_name.endswith("[]"):
+            return super().carried(value, type_name, where=where, window=window)
+        found = super().carried(f"cast({value} as text)", "text", where=where, window=window)
+        return f"cast({found} as {type_name})"
 
     def comparable(self, expression: str, type_name: str) -> str:
         """Return the expression in a form with equality and order: json as its value, text by its bytes."""

@@ -127,9 +127,8 @@ def _merged(job: Job, place: list[str]) -> str:
         value = f"evt.{job.engine.quote(part.name)}"
         is_sent = f"evt.{marked[part]}" if part in marked else f"{value} is not null"
         where = f"evt.{names.KIND} = 'upsert' and {is_sent}"
-        columns.append(
-            f"{job.engine.latest(value, changes.by_sequence(job, part), where)} as {job.engine.quote(part.name)}"
-        )
+        latest = job.engine.latest(value, part.type, order=changes.by_sequence(job, part), where=where)
+        columns.append(f"{latest} as {job.engine.quote(part.name)}")
     columns += [f"max(case when evt.{mark} then 1 else 0 end) = 1 as {mark}" for mark in marked.values()]
     return f"select\n    {comma(columns)}\nfrom told as evt\ngroup by {', '.join(of('evt', place))}"
 
@@ -246,9 +245,9 @@ def _stated(job: Job, identity: list[str]) -> str:
         value = f"case when {is_upsert} then {name} end"
         if part in marked:
             told = f"not ({is_upsert}) or {mark}"
-            was_sent = job.engine.carried(f"({is_upsert} and {mark})", told, "so_far")
+            was_sent = job.engine.carried(f"({is_upsert} and {mark})", "boolean", where=told, window="so_far")
             columns.append(f"coalesce({was_sent}, false) as {mark}")
-            value = job.engine.carried(value, told, "so_far")
+            value = job.engine.carried(value, part.type, where=told, window="so_far")
         columns.append(f"{value} as {name}")
     return f"""
 select
@@ -322,10 +321,12 @@ def _ends(job: Job, part: Part) -> str:
 
 def _settled(job: Job, given: str) -> str:
     """The row at each business time as it is known in the end; the last of a section stands before the next one."""
-    values = [
-        f"{job.engine.carried(job.engine.quote(part.name), _ends(job, part), 'so_far')} as {_was(job, part)}"
-        for part in sent(job).values()
-    ]
+
+    def last(part: Part) -> str:
+        value = job.engine.quote(part.name)
+        return job.engine.carried(value, part.type, where=_ends(job, part), window="so_far")
+
+    values = [f"{last(part)} as {_was(job, part)}" for part in sent(job).values()]
     following = f"lead({names.SECTION}) over ({_OF_KEY}) as {names.NEXT}"
     return f"""
 select
@@ -363,7 +364,7 @@ def _filled(job: Job) -> str:
             continue
         ends = _ends(job, part)
         is_found = f"count(case when {ends} then 1 end) over so_far > 0"
-        value = job.engine.carried(name, ends, "so_far")
+        value = job.engine.carried(name, part.type, where=ends, window="so_far")
         columns.append(f"case when {is_found} then {value} else {_was(job, part)} end as {name}")
     return f"""
 select

@@ -66,7 +66,10 @@ def _sequence(job: Job) -> str:
 
 def _same(job: Job, left: str, right: str) -> str:
     """The condition that rows have one key; a null is a key's part like any other."""
-    return all_of(job.engine.is_same(f"{left}.{key}", f"{right}.{key}") for key in job.keys)
+    typed = zip(job.keys, job.layout.keys, strict=True)
+    return all_of(
+        job.engine.is_same(f"{left}.{key}", f"{right}.{key}", type_name=column.type) for key, column in typed
+    )
 
 
 def checked(job: Job) -> Step:

@@ -95,7 +95,8 @@ def _sums(job: Job) -> Step:
         name, is_sent = job.engine.quote(part.name), job.is_sent(part, "evt")
         if part.marked or not part.partial:
             is_sent = f"{kind} = 'upsert' and {is_sent}"
-        latest = job.engine.latest(f"evt.{name}", changes.by_sequence(job, part), is_sent)
+        by_sequence = changes.by_sequence(job, part)
+        latest = job.engine.latest(f"evt.{name}", part.type, order=by_sequence, where=is_sent)
         columns.append(f"{latest} as {name}")
         if part.partial:
             fresh = job.extreme("max", f"case when {is_sent} then {sequence} end")

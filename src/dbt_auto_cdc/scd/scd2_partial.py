@@ -102,22 +102,21 @@ def _known(job: Job, is_inside: str) -> str:
         hidden = f"{changes.stored_part(job, part, 'cmp')} is not null"
         return hidden if part.column in untracked else f"tgt.{job.mark(part)}"
 
-    first = [
+    first = of("tgt", [*job.keys, names.SEQUENCE])
+    first += [
         f"case when cmp.{names.SEQUENCE} is null then tgt.{job.mark(part)} else coalesce(cmp.{column}, {by(part)}) end"
+        f" as {job.mark(part)}"
         for column, part in marked
     ]
-    inner = [f"coalesce(cmp.{column}, {by(part)})" for column, part in marked]
-    named = [
-        ", ".join(f"{value} as {job.mark(part)}" for value, (_, part) in zip(values, marked, strict=True))
-        for values in (first, inner)
-    ]
+    inner = of("cmp", [*job.keys, names.SEQUENCE])
+    inner += [f"coalesce(cmp.{column}, {by(part)}) as {job.mark(part)}" for column, part in marked]
     return f"""
-select {", ".join(of("tgt", [*job.keys, names.SEQUENCE]))}, {named[0]}
+select {", ".join(first)}
 from {stored} as tgt
 left join {job.companion} as cmp on {job.same_key("cmp", "tgt")} and cmp.{names.KIND} = 'upsert'
     and cmp.{names.SEQUENCE} = tgt.{names.SEQUENCE} and cmp.{names.RUN_START} = tgt.{names.SEQUENCE}
 union all
-select {", ".join(of("cmp", [*job.keys, names.SEQUENCE]))}, {named[1]}
+select {", ".join(inner)}
 from {job.companion} as cmp
 join {stored} as tgt on {is_inside}
 where cmp.{names.KIND} = 'upsert' and cmp.{names.SEQUENCE} > cmp.{names.RUN_START}"""
@@ -184,8 +183,9 @@ def _merged(job: Job, source: str) -> str:
     for part in _values(job):
         value = f"evt.{job.engine.quote(part.name)}"
         is_sent = f"{is_upsert} and evt.{job.mark(part)}" if part.partial else is_upsert
-        latest = job.engine.latest(value, changes.by_sequence(job, part), is_sent)
-        was = job.engine.latest(value, [f"evt.{names.SEQUENCE} desc"], f"not evt.{names.IS_NEW}")
+        by_sequence, last = changes.by_sequence(job, part), [f"evt.{names.SEQUENCE} desc"]
+        latest = job.engine.latest(value, part.type, order=by_sequence, where=is_sent)
+        was = job.engine.latest(value, part.type, order=last, where=f"not evt.{names.IS_NEW}")
         if not part.partial and not job.builds:
             latest = f"case when {is_stored} then {was} else {latest} end"
         if part.partial:
@@ -223,7 +223,8 @@ def _carried(job: Job) -> str:
         value = name
         if not job.builds:
             value = f"case when {names.FIRST} and not {job.mark(part)} then {_was(job, part)} else {name} end"
-        columns.append(f"{job.engine.carried(value, any_of(ends), 'so_far')} as {name}")
+        carried = job.engine.carried(value, part.type, where=any_of(ends), window="so_far")
+        columns.append(f"{carried} as {name}")
     return f"""
 select
     {comma(columns)}

@@ -127,16 +127,23 @@ def test_a_place_stays_while_others_are_written(connection: Connection, sql: Eng
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "same"),
-    [("1", "1", True), ("1", "2", False), ("null", "1", False), ("null", "null", True)],
+    ("type_name", "left", "right", "same"),
+    [
+        *(("INTEGER", "1", "1", True), ("INTEGER", "1", "2", False)),
+        *(("INTEGER", "null", "1", False), ("INTEGER", "null", "null", True)),
+        *(("INTEGER[]", "array[1]", "array[1]", True), ("INTEGER[]", "array[1]", "array[1, 2]", False)),
+        *(("INTEGER[]", "null", "array[]", False), ("INTEGER[]", "array[]", "array[null]", False)),
+        ("INTEGER[]", "null", "null", True),
+    ],
 )
-def test_null_is_a_value(connection: Connection, sql: Engine, left: str, right: str, same: bool) -> None:
+def test_null_is_a_value(
+    connection: Connection, sql: Engine, *, type_name: str, left: str, right: str, same: bool
+) -> None:
     """Both comparisons take null for a value, and neither is ever null itself."""
-    kind = type_of(connection, "INTEGER")
+    kind = type_of(connection, type_name)
     pair = f"(select cast({left} as {kind}) as l, cast({right} as {kind}) as r) as pair"
-    found = connection.execute(
-        f"select {sql.is_same('l', 'r')}, {sql.differs('l', 'r')} from {pair}"
-    ).fetchall()
+    is_same, differs = sql.is_same("l", "r", type_name=kind), sql.differs("l", "r")
+    found = connection.execute(f"select {is_same}, {differs} from {pair}").fetchall()
     assert [(same, not same)] == found
 
 

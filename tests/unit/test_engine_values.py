@@ -20,16 +20,18 @@ def rows(sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()
 
 
-def both(spelling: str, *args: object) -> tuple[str, str]:
+def both(spelling: str, *args: object, **named: object) -> tuple[str, str]:
     """Return the plain spelling and DuckDB's."""
-    return getattr(Engine, spelling)(ENGINE, *args), getattr(ENGINE, spelling)(*args)
+    return getattr(Engine, spelling)(ENGINE, *args, **named), getattr(ENGINE, spelling)(*args, **named)
 
 
 def test_latest() -> None:
     """The value of the greatest sequence that was sent, a null among them; a second order decides among equals."""
-    for latest in both("latest", "evt.v", ["evt.seq desc"], "evt.sent"):
+    for latest in both("latest", "evt.v", "integer", order=["evt.seq desc"], where="evt.sent"):
         assert [(1, None), (2, 20)] == rows(f"select id, {latest} from {EVENTS} group by id order by id")
-    for latest in both("latest", "evt.v", ["evt.sent desc", "evt.v desc nulls last"], "true"):
+    for latest in both(
+        "latest", "evt.v", "integer", order=["evt.sent desc", "evt.v desc nulls last"], where="true"
+    ):
         assert [(1, 10), (2, 20)] == rows(f"select id, {latest} from {EVENTS} group by id order by id")
 
 
@@ -38,7 +40,7 @@ def test_carried() -> None:
     window = (
         "window so_far as (partition by id order by seq rows between unbounded preceding and current row)"
     )
-    for carried in both("carried", "evt.v", "evt.sent", "so_far"):
+    for carried in both("carried", "evt.v", "integer", where="evt.sent", window="so_far"):
         found = rows(f"select id, seq, {carried} from {EVENTS} {window} order by id, seq")
         assert [(1, 1, 10), (1, 2, None), (1, 3, None), (2, 1, None), (2, 2, 20)] == found
 

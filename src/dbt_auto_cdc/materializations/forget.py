@@ -226,7 +226,8 @@ class _Work:
             column = held.find(name)
             assert column is not None  # noqa: S101 - `tables` has no others
             value = f"cast(wanted.k{number} as {column.type})"
-            conditions.append(self.place.engine.is_same(f"tbl.{self.place.engine.quote(column.name)}", value))
+            stored = f"tbl.{self.place.engine.quote(column.name)}"
+            conditions.append(self.place.engine.is_same(stored, value, type_name=column.type))
         return all_of(conditions)
 
     def unknown(self) -> Step:

@@ -114,7 +114,8 @@ def _rows(job: Job, columns: Sequence[Output], *, is_there: bool = False) -> Que
     )
     known = ""
     if is_there:
-        alike = all_of(map(engine.is_same, new, old))
+        pairs = zip(new, old, columns, strict=True)
+        alike = all_of(engine.is_same(one, other, type_name=c.type) for one, other, c in pairs)
         known = f"\nwhere not exists (select 1 from {job.relations.quarantine} as old where {alike})"
     place = f"row_number() over (partition by {', '.join(new)} order by new.{names.FAILED_EXPECTATIONS})"
     query = query.then("placed", f"select new.*, {place} as {names.PLACE}\nfrom dropped_rows as new{known}")

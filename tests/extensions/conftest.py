@@ -14,7 +14,7 @@ import pytest
 
 from tests.extensions.services import ObjectStore
 
-EXTENSIONS = ("httpfs", "postgres_scanner", "sqlite_scanner")
+EXTENSIONS = ("avro", "httpfs", "postgres_scanner", "sqlite_scanner")
 # Prints where the server is, and keeps it until nobody listens any more.
 WAIT = """
 import json, os, sys

@@ -1,4 +1,4 @@
-"""`read_files` from an object store and over http, on this machine's network."""
+"""`read_files` from an object store and over http, on this machine's network, and of Avro files."""
 
 from __future__ import annotations
 
@@ -76,6 +76,29 @@ def test_parquet_objects(target: Direct, object_store: ObjectStore, tmp_path: Pa
         target.run(APPENDS, sql=sql)
     rows = target.connection.execute("select id, city from target order by id").fetchall()
     assert [(1, None), (2, "x")] == rows
+
+
+def test_avro_files(target: Direct, tmp_path: Path) -> None:
+    """Typed columns, also where a later run brings a file with another one."""
+    target.connection.execute("load avro")
+    sql = f"select * from {read_files(f'{tmp_path}/*.avro', metadata=True)} as files"
+    sql = sql.replace("select *", "select * exclude (_metadata), _metadata.file_name as name")
+    for name, columns in (("a", "1 as id"), ("b", "2 as id, 'x' as city")):
+        target.connection.execute(f"copy (select {columns}) to '{tmp_path}/{name}.avro' (format avro)")
+        target.run(APPENDS, sql=sql)
+    rows = target.connection.execute("select id, city, name from target order by id").fetchall()
+    assert [(1, None, "a.avro"), (2, "x", "b.avro")] == rows
+    with pytest.raises(
+        AutoCdcError, match=r"a\.avro has the fields id, and .*b\.avro has id, city, and files of format avro"
+    ):
+        target.run(APPENDS, sql=sql, full_refresh=True)
+
+
+def test_files_that_go_away_need_a_newer_duckdb(target: Direct, tmp_path: Path) -> None:
+    """An option that this release of DuckDB has no word for is refused, and not passed over."""
+    sql = f"select * from {read_files(f'{tmp_path}/*.json', ignore_missing_files=True)} as files"
+    with pytest.raises(AutoCdcError, match=r"ignore_missing_files needs DuckDB 2\.0 or newer"):
+        target.run(APPENDS, sql=sql)
 
 
 class _Quiet(SimpleHTTPRequestHandler):

@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.execute import Outcome
 from tests.databases import quoted
 from tests.direct import Direct
@@ -477,6 +478,18 @@ def test_a_part_of_the_source_leaves_no_record(landing: Landing) -> None:
     landing.put("b.json", {"k": 2, "s": 1})
     landing.run()
     assert [(1,), (2,)] == landing.rows("k")
+
+
+def test_a_sample_of_the_source_is_no_beginning(landing: Landing) -> None:
+    """A target that was built under --sample has to be rebuilt: what it read would come twice."""
+    landing.put("a.json", {"k": 1, "s": 1})
+    landing.run(partial="--sample")
+    with pytest.raises(
+        AutoCdcError, match="was built with a part of it; rebuild the target with --full-refresh"
+    ):
+        landing.run()
+    landing.run(full_refresh=True)
+    assert [(1,)] == landing.rows("k")
 
 
 @pytest.mark.parametrize("scd_type", [1, 2, "bitemporal"])

@@ -29,7 +29,7 @@ _READERS = {"csv": "read_csv", "parquet": "read_parquet", "avro": "read_avro"}
 # What DuckDB says where a file cannot be read, or is gone.
 FAULTS = (
     r"Malformed JSON|JSON transform error|maximum_object_size|CSV Error|Error when sniffing|Parquet|parquet|magic bytes"
-    r"|[Aa]vro|No files found|Cannot open file|No such file|auto_cdc: file |HTTP"
+    r"|[Aa]vro|schema mismatch|No files found|Cannot open file|No such file|auto_cdc: file |HTTP"
 )
 MISSING = r"No files found|Cannot open file|No such file"
 
@@ -37,6 +37,13 @@ MISSING = r"No files found|Cannot open file|No such file"
 def is_remote(path: str) -> bool:
     """Whether a path is none of this machine's: there a look at one file costs as much as one at many."""
     return "://" in path and not path.lower().startswith("file://")
+
+
+# Has a row where a reader can be told to go on without a file.
+CAN_MISS_FILES = (
+    "select 1 from duckdb_functions() where function_name = 'read_json_objects'"
+    " and list_contains(parameters, 'allow_empty')"
+)
 
 
 @dataclass(frozen=True)
@@ -182,8 +189,6 @@ class Files:
         given |= self.options.reader
         name = _READERS.get(self.options.format, "read_json_objects")
         file = "true" if self.options.format == "json" else text(FILE)
-        if self.options.format == "avro":
-            return f"read_avro({paths}, filename = true)"
         return f"{name}({paths}, filename = {file}{''.join(f', {key} = {_literal(v)}' for key, v in given.items())})"
 
     def fields(self) -> str:
@@ -196,10 +201,9 @@ class Files:
             " from (select unnest(json_keys(json)) as field from records))) as varchar)"
         )
 
-    def describe(self) -> str:
-        """Return the query whose columns are the fields of files that have columns."""
-        left_out = "filename" if self.options.format == "avro" else FILE
-        return f'select * exclude ("{left_out}") from {self._reader(self.value("paths"))}'
+    def describe(self, paths: str = "") -> str:
+        """Return the query whose columns are the fields of files that have columns: of all, or of some."""
+        return f"select * exclude ({FILE}) from {self._reader(paths or self.value('paths'))}"
 
     def kinds(self, fields: Sequence[str]) -> str:
         """Return the query of what the values of fields look like: as JSON, a list of kinds for each field."""
@@ -222,12 +226,7 @@ class Files:
         Of JSON `types` are those of the fields that become columns. A record that is no object ends the run.
         """
         if self.options.format != "json":
-            file = "filename" if self.options.format == "avro" else FILE
-            return (
-                f"(select *, {file} as {FILE} from {self._reader(paths)})"
-                if file != FILE
-                else self._reader(paths)
-            )
+            return self._reader(paths)
         texts = f"from_json(json, {text(values.structure(types.items()))})" if types else "null"
         wrong = (
             "error('auto_cdc: file ' || filename || ' has a record that is no JSON object: ' || json[:80])"

@@ -19,7 +19,7 @@ from dbt_auto_cdc.engines import engine_for
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
 from dbt_auto_cdc.files import values
-from dbt_auto_cdc.files.duckdb import FAULTS, MISSING, Files
+from dbt_auto_cdc.files.duckdb import CAN_MISS_FILES, FAULTS, MISSING, Files
 from dbt_auto_cdc.files.options import Options, parse, wrong
 from dbt_auto_cdc.files.rows import METADATA, Rows, Shape
 from dbt_auto_cdc.plan import Fault, Step
@@ -135,6 +135,10 @@ class _Found:
 
     def look(self) -> tuple[int, int]:
         """Look for files that are to be read; returns their number and their bytes."""
+        if self.options.ignore_missing_files and not self.ask(CAN_MISS_FILES):
+            raise self._refuse(
+                "ignore_missing_files needs DuckDB 2.0 or newer; leave it out, and run again instead"
+            )
         self._asked(self.files.list_names())
         if not self._told(f"select count(*) where {self.files.value('names')} is not null")[0]:
             return 0, 0
@@ -210,8 +214,27 @@ class _Found:
         if self.options.format == "json":
             first, every = (json.loads(str(one or "[]")) or [] for one in self._told(self.files.fields()))
             return dict.fromkeys([*first, *(one for one in every if one not in first)], values.TEXT)
-        described = self._asked(self.engine.describe(self.files.describe()))
-        return {str(row[0]).removeprefix("="): str(row[1]) for row in described}
+        if self.options.format == "avro":
+            return self._fields_of_each()
+        return self._described(self.files.describe())
+
+    def _described(self, query: str) -> dict[str, str]:
+        rows = self._asked(self.engine.describe(query))
+        return {str(row[0]).removeprefix("="): str(row[1]) for row in rows}
+
+    def _fields_of_each(self) -> dict[str, str]:
+        """Return the fields of files that have to be alike: DuckDB takes those of the first, and leaves others out."""
+        listed_paths = self._told(f"select cast(to_json({self.files.value('paths')}) as varchar)")[0]
+        fields = {
+            path: self._described(self.files.describe(text(path))) for path in json.loads(str(listed_paths))
+        }
+        first, *others = fields
+        if other := next((path for path in others if fields[path] != fields[first]), None):
+            raise self._refuse(
+                f"{first} has the fields {listed(fields[first])}, and {other} has {listed(fields[other])}, and files of"
+                f" format avro that are read in one run have to be alike; set max_files_per_trigger to 1"
+            )
+        return fields[first]
 
     def _infer(self, new: Sequence[str], fields: Mapping[str, str]) -> dict[str, str]:
         """Return the types of new columns."""

@@ -241,7 +241,7 @@ class _Stream:
             names.GREATEST: f"select {greatest} {source}",
             names.UNKNOWN: f"select count(*) {source} where {self.offset} is null",
         }
-        if self._counts_runs:
+        if self._counts_runs or self._counts_versions:
             parts[names.FIRST] = f"select min({self.offset}) {source}"
         columns = comma(f"({select}) as {name}" for name, select in parts.items())
         query = Query().then("reach", f"select\n    {columns}")
@@ -252,6 +252,11 @@ class _Stream:
     def _counts_runs(self) -> bool:
         """Whether the offset is the number of runs, which tells a table that was built anew whatever came since."""
         return self.by == names.RUN and self.position is not None
+
+    @property
+    def _counts_versions(self) -> bool:
+        """Whether it is a change feed that was read before: it must still hold the version that follows."""
+        return bool(self.read.options.get("change_feed")) and self.position is not None
 
     @property
     def _moved(self) -> str:
@@ -266,6 +271,8 @@ class _Stream:
             moved, fell = f"{greatest} > {self._last}", f"{greatest} < {self._last}"
         if self._counts_runs:
             anew = f"{names.FIRST} > {self._last}"
+        elif self._counts_versions:
+            anew = f"{names.FIRST} > {self._last} + 1"
         sql = (
             f"select\n    {names.UNKNOWN} as {missing},\n"
             f"    case when {fell} then 1 else 0 end as {behind},\n"
@@ -293,12 +300,14 @@ class _Stream:
                     f" {_ways_out(model, name)}",
                 )
             )
+            lost = (
+                f"lacks versions behind {self.position.value}, up to which it was read: it was trimmed, or began anew"
+                if self._counts_versions
+                else f"has no row any more of the runs that were read, up to run {self.position.value}, so it was"
+                f" built anew"
+            )
             rules.append(
-                Rule(
-                    f"{prefix}_anew",
-                    f"stream {name}: {self.relation} has no row any more of the runs that were read, up to run"
-                    f" {self.position.value}, so it was built anew; {_ways_out(model, name)}",
-                )
+                Rule(f"{prefix}_anew", f"stream {name}: {self.relation} {lost}; {_ways_out(model, name)}")
             )
         return rules
 

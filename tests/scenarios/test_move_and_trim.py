@@ -13,7 +13,9 @@ from dbt_auto_cdc import bridge, operations
 from dbt_auto_cdc.errors import AutoCdcError
 from tests import databases
 from tests.databases import Connection, adapter_of, create_table
+from tests.direct import Direct
 from tests.fed import FEED, Fed, read
+from tests.stream_sql import stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,6 +160,36 @@ def test_versions_that_stay(connection: Connection, limit: dict[str, Any], left:
     deliver(connection, (1, "v5", 5, 1))
     target.run(OPTIONS)
     assert 5 == max(row["_commit_version"] for row in read(connection, "target" + FEED))
+
+
+def test_a_stream_that_missed_versions_is_refused(connection: Connection) -> None:
+    """Where a feed was trimmed beyond what was read, or began anew, its reader says so; else it goes on."""
+    target, reader = Fed(connection), Direct(connection, "reader", materialized="append_flow")
+    sql = f"select id, v, _change_type from {stream('target', change_feed=True)} as s"
+
+    def change(day: int) -> None:
+        deliver(connection, (1, f"v{day}", day, 1))
+        target.run(OPTIONS)
+
+    def trim() -> None:
+        adapter, feed = adapter_of(connection), f'"target{FEED}"'
+        for plan in operations.plan_trim(
+            name="target", adapter_type=adapter, feed=feed, log="", keep_last=1, older_than=None, tables=None
+        ):
+            target.execute(plan)
+
+    change(1)
+    reader.run({}, sql=sql)
+    change(2)
+    trim()
+    reader.run({}, sql=sql)
+    change(3)
+    change(4)
+    trim()
+    with pytest.raises(
+        AutoCdcError, match=r"lacks versions behind 2, up to which it was read: it was trimmed"
+    ):
+        reader.run({}, sql=sql)
 
 
 def test_the_log_keeps_the_last_runs_of_each_model(connection: Connection) -> None:

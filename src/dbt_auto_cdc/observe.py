@@ -201,12 +201,20 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
         companion=companion,
         control=said.control,
         positions=said.positions,
-        last_run=said.last_run,
+        last_run=max(said.last_run, _greatest_run(relations.target, target, ask)),
         indexes=_indexes(engine, relations, ask) if existing.target and not existing.target_is_view else (),
         target_is_view=existing.target_is_view,
         changes=replace(said.changes, columns=changes),
         quarantine=_columns(engine, ask, relations.quarantine) if existing.quarantine else None,
     )
+
+
+def _greatest_run(relation: str, columns: tuple[Column, ...] | None, ask: Ask) -> int:
+    """Return the greatest number of a run in a target: somebody may have put one in by hand."""
+    if names.RUN not in {column.name.lower() for column in columns or ()}:
+        return 0
+    ((greatest,),) = ask(f"select max({names.RUN}) from {relation}")
+    return int(str(greatest or 0))
 
 
 def _seen(flow: Flow, model: Model, ask: Ask) -> Seen:

@@ -282,13 +282,19 @@ class _Stream:
         )
         return Step(f"check stream {self.read.name}", sql, measures=True, rules=tuple(self._rules(prefix)))
 
+    @property
+    def _instead_of_null(self) -> str:
+        if self.by == names.RUN:
+            return "they were put in by hand: set it to a number above the greatest one"
+        return "give them one, or stream a view without them"
+
     def _rules(self, prefix: str) -> list[Rule]:
         name, model = self.read.name, self.around.model
         rules = [
             Rule(
                 f"{prefix}_missing",
                 f"stream {name}: offset {self.by} is null in {{count}} row{{s}} of {self.relation}, which could never"
-                f" be read; give them one, or stream a view without them",
+                f" be read; {self._instead_of_null}",
             )
         ]
         if self.position is not None:
@@ -314,7 +320,7 @@ class _Stream:
     def _remember(self) -> Step:
         """Remember the greatest offset that the source has, whatever the model makes of its rows."""
         companion, engine = self.around.relations.companion, self.around.engine
-        flows = sorted({*self._recorded_flows, *self._flows})
+        flows = sorted({*(name for name in self._recorded_flows if name), *self._flows})
         head = Position(KIND, self.read.name, type=self.type, by=self.by, more={_FLOWS: flows}).head
         reached = engine.as_text(names.GREATEST)
         moved: tuple[str, ...] = (self._moved,)

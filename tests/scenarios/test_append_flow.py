@@ -141,6 +141,25 @@ def test_rows_removed_by_hand_stay_away(connection: Connection) -> None:
     assert 2 == target.rows()[0]["__auto_cdc_run"]
 
 
+def test_rows_put_in_by_hand_need_a_number(connection: Connection) -> None:
+    """A stream of the table is refused until they have one, reads them then, and the next run's number is higher."""
+    deliver(connection, {"id": 1, "n": 1})
+    target, further = make(connection), make(connection, "further")
+    of_target = f"select * from {stream('target', model='further')} as s"
+    appended(target)
+    appended(further, of_target)
+    connection.execute("insert into target (id, n) values (5, 5)")
+    said = refused(further, of_target)
+    assert "offset __auto_cdc_run is null in 1 row of" in said
+    assert "set it to a number above the greatest one" in said
+    connection.execute("update target set __auto_cdc_run = 2 where id = 5")
+    assert 1 == appended(further, of_target)
+    connection.execute("insert into feed values (2, 2)")
+    assert 1 == appended(target)
+    assert 1 == appended(further, of_target)
+    assert [1, 2, 5] == sorted(row["id"] for row in further.rows())
+
+
 def test_a_sample_has_to_be_rebuilt(connection: Connection) -> None:
     """Its rows would come a second time."""
     deliver(connection, {"id": 1, "n": 1})

@@ -304,6 +304,11 @@ class Engine:
         del relation, keys
         return ""
 
+    def ready_to_stream(self, relation: str, column: str) -> str:
+        """Return the statement that makes a new table quick to read from some number of a run on; empty where it is."""
+        del relation, column
+        return ""
+
     def insert(self, relation: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows; `columns` are quoted and in the query's order."""
         return f"insert into {relation} ({', '.join(columns)})\n{query.render()}"

@@ -356,6 +356,10 @@ order by attnum"""
         """Return the condition that a query gives a row's locator."""
         return f"{alias}.{self.locator} = any (array(\n{indented(query.render())}\n))"
 
+    def ready_to_stream(self, relation: str, column: str) -> str:
+        """Return the statement that makes a new table quick to read from some number of a run on."""
+        return f"create index on {relation} ({column})"
+
     def delete_located(self, relation: str, query: Query) -> str:
         """Return the statement that removes the rows whose locators a query gives."""
         return f"delete from {relation} where {self.locator} = any (array(\n{indented(query.render())}\n))"

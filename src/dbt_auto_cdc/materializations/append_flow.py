@@ -21,7 +21,7 @@ def plan(table: Table) -> Plan:
     if job.reads_a_part:
         return evolution.only(job)
     if job.builds:
-        steps = (*tables.build(job, table.state, _rows(job), []), _first_number(job))
+        steps = (*tables.build(job, table.state, _rows(job), []), *_ready(job), _first_number(job))
     else:
         added = writes.insert(job, "append the rows", _rows(job), only_if=(), counts=job.spec.COUNTS)
         steps = (*evolution.prepare(job), added, *tables.record(job), _next_number(job))
@@ -39,6 +39,11 @@ def _rows(job: Job) -> Query:
     number = f"cast({_number(job)} as {job.unseen[names.RUN]}) as {names.RUN}"
     rows = f"select {', '.join([*job.output, number])}\nfrom {query.last}"
     return query.then("appended", rows)
+
+
+def _ready(job: Job) -> tuple[Step, ...]:
+    sql = job.engine.ready_to_stream(job.target, names.RUN)
+    return (Step("make the target quick to stream", sql),) if sql else ()
 
 
 def _first_number(job: Job) -> Step:

@@ -1,5 +1,5 @@
 {#
-  Removes the oldest rows of what grows: change feeds of models, and the event logs of their schemas. Everything is
+  Removes the oldest rows of what grows: change feeds and quarantines of models, and the event logs of their schemas. Everything is
   planned before anything is written; then it is one transaction a table.
 #}
 {% macro trim(models=none, older_than=none, keep_last=none, tables=none) %}
@@ -9,12 +9,15 @@
     {% for node in cdc.find_models(resolver=builtins.ref, wanted=models) %}
       {% set table = api.Relation.create(database=node.database, schema=node.schema, identifier=node.alias, type='table') %}
       {% set feed = load_cached_relation(cdc.feed_of(model=node.name, relation=table, adapter_type=adapter.type())) %}
+      {% set kept = cdc.quarantine_identifier(node.alias, adapter.type()) %}
+      {% set quarantine = load_cached_relation(auto_cdc._beside(table, kept)) %}
       {% set log_table = load_cached_relation(auto_cdc._beside(table, cdc.event_log_name())) %}
       {% set is_new = log_table is not none and log_table | string not in logs %}
       {% do plans.extend(cdc.plan_trim(
         name=node.name,
         adapter_type=adapter.type(),
         feed=feed | string if feed is not none else '',
+        quarantine=quarantine | string if quarantine is not none else '',
         log=log_table | string if is_new else '',
         keep_last=keep_last,
         older_than=older_than,

@@ -16,7 +16,7 @@ from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.materializations import adopt, clone, forget, move, reset, trim
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.observe import Ask, Existing, describe, knows_feed, observe, positions_of
-from dbt_auto_cdc.relations import Beside, relations_of
+from dbt_auto_cdc.relations import Beside, quarantine_identifier, relations_of
 from dbt_auto_cdc.resolve import sequence_columns
 from dbt_auto_cdc.scd.changes import sequence_expression
 from dbt_auto_cdc.spec import AppendFlow, AutoCdc, RecomputedTable, ReplaceUsing, ReplaceWhere, Spec, unquoted
@@ -165,16 +165,19 @@ def plan_trim(  # noqa: PLR0913 - one call from Jinja, all by name
     name: str,
     adapter_type: str,
     feed: str,
+    quarantine: str,
     log: str,
     keep_last: object,
     older_than: object,
     tables: object,
 ) -> list[Plan]:
-    """Return the plans of trimming what grows; `feed` and `log` are empty where there is no such table."""
+    """Return the plans of trimming what grows; a table is empty where there is none of that kind."""
     engine = required(adapter_type, name)
     chosen = trim.chosen(name, tables)
     limits = trim.limits(model=name, keep_last=keep_last, older_than=older_than)
     plans = [trim.trim_changes(name, feed, limits, engine)] if feed and trim.CHANGES in chosen else []
+    if quarantine and trim.QUARANTINE in chosen:
+        plans.append(trim.trim_quarantine(name, quarantine, limits, engine))
     return [*plans, *([trim.trim_log(log, limits, engine)] if log and trim.EVENT_LOG in chosen else [])]
 
 
@@ -270,6 +273,7 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "plan_trim": plan_trim,
     "plan_move": plan_move,
     "event_log_name": lambda: names.EVENT_LOG,
+    "quarantine_identifier": quarantine_identifier,
     "forgotten": forgotten,
     "schema_cloned_from": schema_cloned_from,
 }

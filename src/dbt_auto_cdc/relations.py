@@ -62,6 +62,11 @@ def files_identifier(identifier: str, adapter_type: str) -> str:
     return _with_suffix(identifier, names.FILES, adapter_type)
 
 
+def quarantine_identifier(identifier: str, adapter_type: str) -> str:
+    """Return the name of the table of the rows that a target's expectations dropped."""
+    return _with_suffix(identifier, names.QUARANTINE, adapter_type)
+
+
 def feed_identifier(identifier: str, adapter_type: str) -> str:
     """Return the name of a target's change feed."""
     return _with_suffix(identifier, names.CHANGES, adapter_type)

@@ -151,6 +151,7 @@ def test_versions_that_stay(connection: Connection, limit: dict[str, Any], left:
         name="target",
         adapter_type=adapter_of(connection),
         feed=f'"target{FEED}"',
+        quarantine="",
         log="",
         tables=None,
         **given,
@@ -174,7 +175,14 @@ def test_a_stream_that_missed_versions_is_refused(connection: Connection) -> Non
     def trim() -> None:
         adapter, feed = adapter_of(connection), f'"target{FEED}"'
         for plan in operations.plan_trim(
-            name="target", adapter_type=adapter, feed=feed, log="", keep_last=1, older_than=None, tables=None
+            name="target",
+            adapter_type=adapter,
+            feed=feed,
+            quarantine="",
+            log="",
+            keep_last=1,
+            older_than=None,
+            tables=None,
         ):
             target.execute(plan)
 
@@ -201,6 +209,7 @@ def test_the_log_keeps_the_last_runs_of_each_model(connection: Connection) -> No
         name="a",
         adapter_type=adapter_of(connection),
         feed="",
+        quarantine="",
         log="log",
         keep_last=1,
         older_than=None,
@@ -209,3 +218,24 @@ def test_the_log_keeps_the_last_runs_of_each_model(connection: Connection) -> No
     Fed(connection).execute(plan)
     found = connection.execute("select model, cast(started_at as date) from log order by 1").fetchall()
     assert [("a", "2026-03-03"), ("b", "2026-03-02")] == [(model, str(day)) for model, day in found]
+
+
+@pytest.mark.parametrize("limit", [{"keep_last": 1}, {"older_than": "2026-03-02"}])
+def test_the_quarantine_keeps_the_last_runs(connection: Connection, limit: dict[str, Any]) -> None:
+    """All rows of a run stay, or go."""
+    rows = [
+        {"id": key, "_quarantined_at": f"2026-03-0{day} 00:00:00"} for key, day in ((1, 1), (2, 2), (3, 2))
+    ]
+    create_table(connection, "dropped", {"id": "INTEGER", "_quarantined_at": "TIMESTAMP"}, rows)
+    given = {"keep_last": None, "older_than": None, **limit}
+    (plan,) = operations.plan_trim(
+        name="target",
+        adapter_type=adapter_of(connection),
+        feed="",
+        quarantine="dropped",
+        log="",
+        tables=None,
+        **given,
+    )
+    Fed(connection).execute(plan)
+    assert [2, 3] == sorted(row["id"] for row in read(connection, "dropped"))

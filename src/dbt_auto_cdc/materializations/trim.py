@@ -17,8 +17,8 @@ from dbt_auto_cdc.spec import Problem, distance
 from dbt_auto_cdc.sql import text
 from dbt_auto_cdc.table_changes import point
 
-CHANGES, EVENT_LOG = "changes", "event_log"
-TABLES = (CHANGES, EVENT_LOG)
+CHANGES, QUARANTINE, EVENT_LOG = "changes", "quarantine", "event_log"
+TABLES = (CHANGES, QUARANTINE, EVENT_LOG)
 ROWS = "num_trimmed_rows"
 _WRITE = "write older_than: 30 days, older_than: '2026-01-01', or keep_last: 100"
 
@@ -86,6 +86,16 @@ def trim_changes(model: str, feed: str, limits: Limits, engine: Engine) -> Plan:
         going = f"{version} < coalesce((select min({version}) from {feed} {recent}), {last})"
     step = Step("trim the change feed", f"delete from {feed} where {going}", counts=ROWS)
     return Plan(model, f"trimmed {feed}", (step,))
+
+
+def trim_quarantine(model: str, quarantine: str, limits: Limits, engine: Engine) -> Plan:
+    """Return the plan of trimming a quarantine, by the runs that dropped rows. Pure."""
+    oldest, at = limits.oldest(engine) if not limits.keep_last else "", names.QUARANTINED_AT
+    if limits.keep_last:
+        runs = f"select distinct {at} as moment from {quarantine} order by 1 desc limit {limits.keep_last}"
+        oldest = f"(select min(moment) from (\n{runs}\n) as runs)"
+    step = Step("trim the quarantine", f"delete from {quarantine} where {at} < {oldest}", counts=ROWS)
+    return Plan(model, f"trimmed {quarantine}", (step,))
 
 
 def trim_log(log: str, limits: Limits, engine: Engine) -> Plan:

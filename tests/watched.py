@@ -104,11 +104,12 @@ def placed(connection: Connection, relation: str, as_model: Callable[[Row], Row]
 
 @dataclass(frozen=True)
 class Look:
-    """Target, companion and change feed at one moment: the target's rows by row id, the feed's without their times."""
+    """Target, companion, change feed and quarantine at one moment: the target's rows by row id, and no times."""
 
     target: dict[Any, Row]
     companion: Counter[Any]
     feed: Counter[Any] = field(default_factory=Counter)
+    quarantine: Counter[Any] = field(default_factory=Counter)
 
     @property
     def rows(self) -> list[Row]:
@@ -116,14 +117,17 @@ class Look:
 
 
 def look_at(connection: Connection, name: str) -> Look:
-    """Return what a target, its companion and its change feed hold; nothing before the first run."""
+    """Return what a target and the tables beside it hold; nothing before the first run."""
     tables = tables_of(connection)
-    target, companion = (
-        placed(connection, table) if table in tables else {} for table in (name, f"{name}__auto_cdc")
+    suffixes = ("", "__auto_cdc", "__auto_cdc_changes", "__auto_cdc_quarantine")
+    target, *beside = (
+        placed(connection, f"{name}{suffix}") if f"{name}{suffix}" in tables else {} for suffix in suffixes
     )
-    feed = placed(connection, f"{name}__auto_cdc_changes") if f"{name}__auto_cdc_changes" in tables else {}
-    changes = ({n: v for n, v in row.items() if n != "_commit_timestamp"} for row in feed.values())
-    return Look(target, Counter(map(comparable, companion.values())), Counter(map(comparable, changes)))
+    return Look(target, *(Counter(comparable(_timeless(row)) for row in rows.values()) for rows in beside))
+
+
+def _timeless(row: Row) -> Row:
+    return {name: v for name, v in row.items() if name not in {"_commit_timestamp", "_quarantined_at"}}
 
 
 @dataclass

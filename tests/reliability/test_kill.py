@@ -157,9 +157,11 @@ MODES = {
 }
 STREAM = f"select id, a, b, v from {stream('feed', offset='v')} as s"
 STREAMED = {"keys": ["id"], "sequence_by": "v", "sequence_ties": "allow", "stored_as_scd_type": 2}
+EXPECTED = {"expect_all_or_drop": {"not_zero": "a <> 0"}, "expectations_quarantine": True}
 KINDS = {
     **MODES,
     "fed": Mode({**options_of(SCD2), "change_data_feed": True}, SCD2.types, of_events(SCD2).rows),
+    "quarantined": Mode({**options_of(SCD1), **EXPECTED}, SCD1.types, of_events(SCD1).rows),
     "flows": of_events(SCD1, FLOWS),
     "streamed": Mode(STREAMED, ROWS, parts_of_keys, STREAM),
     "appended": Mode({"materialized": "append_flow"}, ROWS, parts_of_keys, STREAM),
@@ -207,7 +209,12 @@ def scene(folder: Path, kind: str, what: str) -> Scene:
 
 def same(one: Look, other: Look) -> bool:
     """Compare what two looks saw, wherever the rows lie."""
-    return (one.rows, one.companion, one.feed) == (other.rows, other.companion, other.feed)
+    return (one.rows, one.companion, one.feed, one.quarantine) == (
+        other.rows,
+        other.companion,
+        other.feed,
+        other.quarantine,
+    )
 
 
 def kill_at(scene: Scene, database: Path, kind: str, allowed: int, seconds: float) -> str:

@@ -6,10 +6,12 @@ Not here: what a single model does with its events.
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import databases
 from tests.dbt_project import Project
 from tests.watched import Modelled, drawn, run_dbt
 
@@ -24,10 +26,11 @@ RUNS = 3
 
 
 @pytest.fixture
-def threaded(tmp_path: Path) -> Iterator[Project]:
-    project = Project(tmp_path, threads=4)
-    yield project
-    project.close()
+def threaded(tmp_path: Path, engine: str) -> Iterator[Project]:
+    with databases.postgres_schema() if engine == "postgres" else nullcontext("") as schema:
+        project = Project(tmp_path, threads=4, schema=schema)
+        yield project
+        project.close()
 
 
 def test_models_side_by_side(threaded: Project) -> None:

@@ -21,6 +21,8 @@ _METADATA_TYPE = (
 )
 _VALUE = names.PREFIX + "value_"
 _MISFIT = names.PREFIX + "misfit_"
+_KEYS = names.PREFIX + "fields"
+_UNKNOWN = names.UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -69,15 +71,22 @@ class Rows:
         options, quote = self.files.options, self.engine.quote
         columns = [self._column(number, name) for number, name in enumerate(self.shape.types)]
         lost = [part for column in columns for part in column.lost]
-        if options.schema_evolution_mode != "none":
-            lost += [self._unknown()] if options.format == "json" else self._beside()
+        steps: dict[str, list[str]] = {
+            "value": [column.value for column in columns if column.value],
+            "misfit": [column.misfit for column in columns if column.misfit],
+        }
+        if options.schema_evolution_mode != "none" and options.format == "json":
+            lost.append(self._unknown())
+            steps["value"].append(f"json_keys(rec.json) as {_KEYS}")
+            steps["misfit"].append(f"{self._has_unknown()} as {_UNKNOWN}")
+        elif options.schema_evolution_mode != "none":
+            lost += self._beside()
         entries = [
             f"{column.entry} as {quote(name)}" for column, name in zip(columns, self.shape.types, strict=True)
         ]
         entries.append(f"{values.rescued(lost, f'rec.{FILE}')} as {quote(options.rescued_data_column)}")
         source, joined = self.files.rows(paths, self._texts()), ""
-        for step in ("value", "misfit"):
-            parts = [part for column in columns if (part := getattr(column, step))]
+        for parts in steps.values():
             if parts:
                 source = f"(\n{indented(f'select *, {comma(parts)}' + chr(10) + f'from {source} as rec')}\n)"
         if options.metadata:
@@ -125,15 +134,25 @@ class Rows:
         column = _in_steps(number, found, tuple(lost))
         return _Column(column.entry, column.value, column.misfit, (*column.lost, *second))
 
+    @property
+    def _known(self) -> str:
+        """The fields of a JSON record that go into columns, as a list."""
+        return f"[{', '.join(text(one) for ones in self.shape.spellings.values() for one in ones) or chr(39) * 2}]"
+
+    def _has_unknown(self) -> str:
+        """The condition that a JSON record has others; most have the same fields in the same order."""
+        keys = f"rec.{_KEYS}"
+        return (
+            f"case when {keys} <> {self._known} then not list_has_all({self._known}, {keys}) else false end"
+        )
+
     def _unknown(self) -> Rescued:
         """What a JSON record has beside the columns, whatever it is called."""
-        known = ", ".join(text(one) for ones in self.shape.spellings.values() for one in ones) or "''"
-        keys = "json_keys(rec.json)"
-        other = f"list_filter({keys}, lambda one: not list_contains([{known}], one))"
+        other = f"list_filter(rec.{_KEYS}, lambda one: not list_contains({self._known}, one))"
         pointer = "'/' || replace(replace(one, '~', '~0'), '/', '~1')"
         entry = f"cast(to_json(one) as varchar) || ':' || cast(json_extract(rec.json, {pointer}) as varchar)"
         members = f"array_to_string(list_transform({other}, lambda one: {entry}), ',')"
-        return Rescued(f"({keys} <> [{known}] and not list_has_all([{known}], {keys}))", members)
+        return Rescued(f"rec.{_UNKNOWN}", members)
 
     def _beside(self) -> list[Rescued]:
         """What files with columns have beside ours."""

@@ -75,7 +75,9 @@ def from_text(  # noqa: PLR0913 - all but the first three by name
     if _WHOLE.fullmatch(type_name):
         # Only a number that is written with a point or a power can be another one.
         is_written_so = " or ".join(f"contains({source}, '{mark}')" for mark in ".eE")
-        lost.append(f"(({is_written_so}) and cast({seen} as double) <> try_cast({source} as double))")
+        is_another = f"cast({seen} as double) <> try_cast({source} as double)"
+        # A CASE, because DuckDB computes both sides of an AND.
+        lost.append(f"case when {is_written_so} then {is_another} else false end")
     elif type_name in _WIDER:
         wider = _WIDER[type_name]
         lost.append(f"cast({seen} as {wider}) <> try_cast({source} as {wider})")

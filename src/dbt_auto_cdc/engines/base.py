@@ -6,6 +6,7 @@ Not here: the peculiarities of one engine; each has a file of its own, found by 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -25,7 +26,8 @@ class Engine:
     `locator` is the expression for a row's place in a table, stable within a transaction as long as the row is
     not written. With `named_structs` a struct is of a type that has to be created: one a target, beside it. `begin`
     opens a transaction where dbt does not. `union` joins the SELECTs of flows where dbt or a person runs a model's SQL
-    as it is. With `moves_tables` a table goes to another schema as it is; else it is copied.
+    as it is. With `moves_tables` a table goes to another schema as it is; else it is copied. With `overwrites` a narrow
+    row is better changed where it is than removed and added anew.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Engine:
     begin: str = ""
     union: str = "union all"
     moves_tables: bool = False
+    overwrites: bool = False
 
     # names and values
 
@@ -274,8 +277,12 @@ class Engine:
         del path
         return ""
 
-    def create_working(self, name: str, query: Query) -> str:
-        """Return the statement that fills a working table."""
+    def create_working(self, name: str, query: Query, *, keys: Sequence[str] = ()) -> str:
+        """Return the statement that fills a working table.
+
+        `keys` are the columns, quoted, by which the rows of a wide table are found, beside those that are ours.
+        """
+        del keys
         return f"create temporary table {name} as\n{query.render()}"
 
     def create_view(self, name: str, query: Query) -> str:
@@ -295,8 +302,9 @@ class Engine:
         """Return the statements that free working tables; empty where the commit does."""
         return "\n".join(f"drop table if exists {name};" for name in names)
 
-    def create_table(self, relation: str, query: Query) -> str:
-        """Return the statement that makes a table of a query's rows."""
+    def create_table(self, relation: str, query: Query, *, is_companion: bool = False) -> str:
+        """Return the statement that makes a table of a query's rows; those of a companion are written over and over."""
+        del is_companion
         return f"create table {relation} as\n{query.render()}"
 
     def ready(self, relation: str, keys: list[str]) -> str:
@@ -345,6 +353,14 @@ class Engine:
         """
         del old, new, identifier, schema
         return ""
+
+    def overwrite_located(self, relation: str, columns: list[str], query: Query) -> str:
+        """Return the statement that gives rows other values: a query has them by their columns, and the `locator`s."""
+        values = ", ".join(f"{column} = changed.{column}" for column in columns)
+        return (
+            f"update {relation} as tgt set {values}\n"
+            f"from (\n{query.render()}\n) as changed\nwhere tgt.{self.locator} = changed.locator"
+        )
 
     def create_type(self, name: str, fields: dict[str, str]) -> str:
         """Return the statements that make the type of a struct anew, of fields with their types."""

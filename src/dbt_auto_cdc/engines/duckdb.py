@@ -6,6 +6,7 @@ Not here: MotherDuck and DuckLake, which share the dialect but not the facts.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.sql import Query, all_of, text
@@ -245,8 +246,9 @@ class DuckDB(Engine):
             "where size is not null or filename is not null"
         )
 
-    def create_working(self, name: str, query: Query) -> str:
+    def create_working(self, name: str, query: Query, *, keys: Sequence[str] = ()) -> str:
         """Return the statement that fills a working table, replacing what a failed run left."""
+        del keys
         return f"create or replace temp table {name} as\n{query.render()}"
 
     def create_view(self, name: str, query: Query) -> str:

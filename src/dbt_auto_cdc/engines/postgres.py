@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
@@ -30,16 +31,22 @@ _UNLIMITED = {
 _TABLE_LOCK = """    if exists (select from pg_class where oid = to_regclass({text}) and relkind in ('r', 'p')) then
         lock table {name} in share row exclusive mode;
     end if;"""
-# A look at 3,000 rows: the usual 30,000 of a wide table would take longer than many a step.
+# A look at 3,000 rows: the usual 30,000 of a wide table would take longer than many a step. Of one that is found by its
+# keys, a look at all columns would too.
 _ANALYZE = """do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
     perform set_config('default_statistics_target', '10', true);
-    analyze {name};
+    {analyze};
     perform set_config('default_statistics_target', usual, true);
 end
 $analyze$"""
+_BY_KEYS = """execute 'analyze {name} (' || (
+        select string_agg(quote_ident(attname), ', ') from pg_attribute
+        where attrelid = {as_text}::regclass and attnum > 0
+            and (attname = any (array[{keys}]) or starts_with(attname, {prefix}))
+    ) || ')'"""
 _VERSION_TYPES = (
     *("integer", "bigint", "numeric", "text", "date"),
     *("timestamp without time zone", "timestamp with time zone"),
@@ -119,6 +126,10 @@ def _bare(type_name: str) -> str:
 def _parameters(type_name: str) -> tuple[int, ...]:
     found = _PARAMETERS.search(type_name)
     return tuple(map(int, found["inside"].split(","))) if found else ()
+
+
+def _unquoted(name: str) -> str:
+    return name.removeprefix('"').removesuffix('"').replace('""', '"')
 
 
 def _tag(sql: str) -> str:
@@ -285,9 +296,23 @@ order by attnum"""
             tag=_tag(together),
         )
 
-    def create_working(self, name: str, query: Query) -> str:
+    def create_working(self, name: str, query: Query, *, keys: Sequence[str] = ()) -> str:
         """Return the statements that fill a working table; the next steps are planned by its statistics."""
-        return f"create temporary table {name} on commit drop as\n{query.render()};\n{_ANALYZE.format(name=name)}"
+        analyze = f"analyze {name}"
+        if keys:
+            listed = ", ".join(text(_unquoted(key)) for key in keys)
+            own = text(names.PREFIX)
+            analyze = _BY_KEYS.format(name=name, as_text=text(name), keys=listed, prefix=own)
+        filled = f"create temporary table {name} on commit drop as\n{query.render()}"
+        return f"{filled};\n{_ANALYZE.format(analyze=analyze)}"
+
+    def create_table(self, relation: str, query: Query, *, is_companion: bool = False) -> str:
+        """Return the statement that makes a table; a companion has room for new versions of rows beside the old ones.
+
+        There they need no new entry in an index.
+        """
+        room = " with (fillfactor = 90)" if is_companion else ""
+        return f"create table {relation}{room} as\n{query.render()}"
 
     def create_view(self, name: str, query: Query) -> str:
         """Return the statement that keeps a query's rows until the commit: a view would outlive it."""
@@ -348,9 +373,14 @@ order by attnum"""
         return f"drop type if exists {old}{renamed}"
 
     def ready(self, relation: str, keys: list[str]) -> str:
-        """Return the statements that make a new companion quick to read by key."""
-        index = f"create index on {relation} ({', '.join(keys)});\n" if keys else ""
-        return f"{index}analyze {relation}"
+        """Return the statements that make a new companion quick to read: by key, and by kind but for events."""
+        if not keys:
+            return f"analyze {relation}"
+        own = f"{names.KIND} not in ('upsert', 'delete')"
+        return (
+            f"create index on {relation} ({', '.join(keys)});\n"
+            f"create index on {relation} ({names.KIND}) where {own};\nanalyze {relation}"
+        )
 
     def is_located(self, alias: str, query: Query) -> str:
         """Return the condition that a query gives a row's locator."""
@@ -383,5 +413,6 @@ ENGINE = Postgres(
     comparable_structs=True,
     named_structs=True,
     begin="begin",
+    overwrites=True,
     moves_tables=True,
 )

@@ -164,7 +164,10 @@ def build(job: Job, before: State, rows: Query, remembers: Sequence[Query]) -> t
         target, companion = job.relations.rebuilt_target, job.relations.rebuilt_companion
     return (
         *(Step(f"clear {what}", job.engine.drop_table(what)) for what in (companion, target) if is_replaced),
-        Step("create the companion", job.engine.create_table(companion, companion_rows(job, remembers))),
+        Step(
+            "create the companion",
+            job.engine.create_table(companion, companion_rows(job, remembers), is_companion=True),
+        ),
         *_made_ready(job, companion),
         *_create_target(job, target, rows),
         *change_feed.built(job, before, target, companion),

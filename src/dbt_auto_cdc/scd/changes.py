@@ -67,7 +67,8 @@ def stage(job: Job, known: Known | None = None) -> Step:
 
 def staged(job: Job, query: Query) -> Step:
     """Return the one step that reads what the model selects."""
-    return Step("stage the model's rows", job.engine.create_working(job.working(names.STAGE), query))
+    filled = job.engine.create_working(job.working(names.STAGE), query, keys=job.keys)
+    return Step("stage the model's rows", filled)
 
 
 def _orders(job: Job) -> dict[str, str]:
@@ -254,7 +255,8 @@ def events(job: Job, query: Query) -> Step:
     In: a query that gives the stage's rows that are not known. Out: the same grain; rows without key or sequence
     are kept, so that the check can refuse them.
     """
-    return Step("keep the events that are new", job.engine.create_working(job.events, query))
+    filled = job.engine.create_working(job.events, query, keys=job.keys)
+    return Step("keep the events that are new", filled)
 
 
 def by_sequence(job: Job, part: Part) -> list[str]:

@@ -183,15 +183,28 @@ def apply(job: Job, removed: tuple[Step, ...] | None = None) -> tuple[Step, ...]
 
     `removed` stands for the steps that remove what is truncated, where more than that is done at their place.
     """
+    return (*truncate(job, removed), *write(job, rows(job)), *_remember(job))
+
+
+def _remember(job: Job) -> tuple[Step, ...]:
+    """Put the sequences of the touched keys in the place of those that they had."""
     engine, companion, new = job.engine, job.companion, (check.NEW,)
-    known = Query().then(
-        "known", f"select {names.HIDDEN} from {job.working(names.WINNERS)} where {names.HIDDEN} is not null"
-    )
-    columns = [*job.keys, *changes.EVENT]
+    columns, won = [*job.keys, *changes.EVENT], job.working(names.WINNERS)
+    is_known = f"{names.HIDDEN} is not null"
+    if engine.overwrites and not job.truncates:
+        # What lies below a truncate is forgotten by now, and could not be changed.
+        known = f"select {names.HIDDEN} as locator, {', '.join(changes.EVENT)} from {won} where {is_known}"
+        added = f"select {', '.join(columns)} from {won} where {names.HIDDEN} is null"
+        changed = engine.overwrite_located(companion, list(changes.EVENT), Query().then("known", known))
+        unknown = engine.insert(companion, columns, Query().then("unknown", added))
+        return (
+            Step("change the sequences of known keys", changed, new),
+            Step("remember the sequences of new keys", unknown, new),
+        )
+    known = f"select {names.HIDDEN} from {won} where {is_known}"
+    forgotten = engine.delete_located(companion, Query().then("known", known))
     return (
-        *truncate(job, removed),
-        *write(job, rows(job)),
-        Step("forget the keys' old sequences", engine.delete_located(companion, known), new),
+        Step("forget the keys' old sequences", forgotten, new),
         Step("remember the keys' sequences", engine.insert(companion, columns, remembered(job)), new),
     )
 

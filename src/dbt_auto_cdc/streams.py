@@ -422,8 +422,11 @@ def _offset(read: Read, around: Around, columns: tuple[Column, ...], by: str) ->
     """Return the offset as SQL over rows called src, and its type, which the engine tells."""
     engine, relation = around.engine, read.options["relation"]
     expression = condition_expression(by, columns, engine)
-    # The relation's own columns come first, so that an aggregate is refused.
-    query = f"select src.*, {expression} as {names.SEQUENCE}\nfrom {relation} as src"
+    # The relation's own columns come first, so that an aggregate is refused; a condition refuses a window function.
+    query = (
+        f"select src.*, {expression} as {names.SEQUENCE}\nfrom {relation} as src\n"
+        f"where {expression} is not null"
+    )
     try:
         type_name = _asked(around, engine.describe(query))[-1].type
     except Exception as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from datetime import date
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +153,7 @@ def test_types_are_inferred_and_stay(landing: Landing) -> None:
         "o": "JSON",
         "l": "JSON",
         "z": "VARCHAR",
-        "h": "DOUBLE",
+        "h": "HUGEINT",
         "m": "VARCHAR",
         "u": "HUGEINT",
         "_rescued_data": "VARCHAR",
@@ -326,6 +326,57 @@ def test_csv(landing: Landing) -> None:
     landing.run("*.csv", schema_evolution_mode="rescue")
     assert [{"k": "four", "more": "x"}, {"more": "y"}] == sorted(landing.rescued(), key=str)
     assert 5 == len(landing.recorded())
+
+
+def test_times_with_a_zone_are_those_in_utc(landing: Landing) -> None:
+    """However the zone is written, and whatever the session's is; one that makes another date is no date."""
+    landing.target.connection.execute("set timezone = 'America/New_York'")
+    zones = ("", "Z", "+00:00", "+02:00", "-0530", "+02")
+    landing.put("a.json", *({"k": n, "s": 1, "t": f"2026-03-01T01:00:00{z}"} for n, z in enumerate(zones)))
+    landing.put("a.csv", "k,s,t", *(f"{n},1,2026-03-01 01:00:00{z}" for n, z in enumerate(zones)))
+    hours = [timedelta(hours=away) for away in (0, 0, 0, -2, 5.5, -2)]
+    expected = [(n, datetime.fromisoformat("2026-03-01 01:00:00") + away) for n, away in enumerate(hours)]
+    for ending in ("json", "csv"):
+        landing.run(f"*.{ending}", full_refresh=True)
+        assert expected == landing.rows("k", "t"), ending
+    midnights = ("2026-03-01T00:00:00Z", "2026-03-01T00:00:00+02:00", "2026-03-01T02:00:00+02:00")
+    landing.put("b.json", *({"k": n, "s": 1, "d": value} for n, value in enumerate(midnights)))
+    landing.run("b.json", full_refresh=True, schema_hints="d date")
+    day = date(2026, 3, 1)
+    assert [(0, day), (1, None), (2, day)] == landing.rows("k", "d")
+    assert [{"d": midnights[1]}] == landing.rescued()
+
+
+def test_whole_numbers_are_exact(landing: Landing) -> None:
+    """Those that no integer holds are text."""
+    numbers = [2**63 + 1, -(2**63) - 1, 2**70 + 1]
+    landing.put("a.json", *({"k": n, "s": 1, "h": h, "x": h} for n, h in enumerate(numbers)))
+    landing.put("b.json", {"k": 3, "s": 1, "x": 10**45 + 1})
+    landing.run()
+    assert {"h": "HUGEINT", "x": "VARCHAR"}.items() <= landing.types().items()
+    assert [*((h, str(h)) for h in numbers), (None, str(10**45 + 1))] == [
+        row[1:] for row in landing.rows("k", "h", "x")
+    ]
+
+
+def test_csv_files_without_a_byte(landing: Landing) -> None:
+    """Where there are no others, the first run says what it lacks, and later ones read nothing."""
+    (landing.folder / "a.csv").write_text("")
+    with pytest.raises(AutoCdcError, match="has a field yet, so its columns are not known"):
+        landing.run("*.csv")
+    landing.put("b.csv", "k,s", "1,1")
+    landing.run("*.csv")
+    (landing.folder / "c.csv").write_text("")
+    assert 0 == landing.run("*.csv").figures["num_read_rows"]
+    assert [("a.csv", "read"), ("b.csv", "read"), ("c.csv", "read")] == landing.recorded()
+    assert [(1, 1)] == landing.rows("k", "s")
+
+
+def test_csv_in_folders_with_values(landing: Landing) -> None:
+    """What the name of a folder says is a column as others are."""
+    landing.put("day=2026-03-01/shop=7/a.csv", "k,s", "1,1")
+    landing.run("**/*.csv")
+    assert [(1, 1, date(2026, 3, 1), 7)] == landing.rows("k", "s", "day", "shop")
 
 
 def test_csv_as_it_is_told(landing: Landing) -> None:

@@ -209,13 +209,14 @@ def test_another_offset_than_before_is_refused(connection: Connection) -> None:
 
 
 def test_offsets_that_are_none_are_refused(connection: Connection) -> None:
-    """Misspelt columns with the nearest, SQL errors in the engine's words, aggregates, types without an order."""
+    """Misspelt columns with the nearest, SQL errors in the engine's words, aggregates, windows, types without an order."""
     make(connection, (1, 1))
     target = Direct(connection)
     said = refused(target, select(offset="nn"))
     assert 'stream feed: offset names nn, which is not a column of "feed"; did you mean n?' in said
     assert "stream feed: offset n + is not valid SQL" in refused(target, select(offset="n +"))
     assert "is not valid SQL" in refused(target, select(offset="max(n)"))
+    assert "is not valid SQL" in refused(target, select(offset="row_number() over (order by n)"))
     said = refused(target, select(offset="cast('{}' as json)"))
     assert "has type json; use a number, a date, a timestamp or text" in said.replace("JSON", "json")
 

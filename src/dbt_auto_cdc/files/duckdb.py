@@ -182,6 +182,8 @@ class Files:
             comma = "\t" if _TABS.search(self.path.lower()) else ","
             given = {"all_varchar": True, "union_by_name": True, "header": True, "delim": comma}
             given |= {"quote": '"', "escape": '"', "comment": "", "skip": 0}
+            # What is in the names of folders, text as everything else.
+            given |= {"hive_types_autocast": False}
         elif self.options.format == "parquet":
             given = {"union_by_name": True}
         if self.options.ignore_missing_files:

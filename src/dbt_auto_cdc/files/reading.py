@@ -152,6 +152,10 @@ class _Found:
                 self.ask(statement)
         return int(str(number)), int(str(size))
 
+    def has_rows(self, number: int, size: int) -> bool:
+        """Whether there is anything to read: CSV files of no bytes have neither columns nor rows."""
+        return bool(number) and (size > 0 or self.options.format != "csv")
+
     def _told(self, query: str) -> Sequence[object]:
         return self._asked(query)[0]
 
@@ -260,9 +264,9 @@ class _Found:
 
     def plain(self) -> str:
         """Return the rows of all files that are there now, which the SQL names one by one."""
-        number, _ = self.look()
-        shape, _ = self.shape(has_files=bool(number))
-        if not number:
+        has_rows = self.has_rows(*self.look())
+        shape, _ = self.shape(has_files=has_rows)
+        if not has_rows:
             return Rows(self.files, shape, self.engine).none()
         listed_paths = self._told(f"select cast(to_json({self.files.value('paths')}) as varchar)")[0]
         paths = "[" + ", ".join(map(text, json.loads(str(listed_paths or "[]")))) + "]"
@@ -349,12 +353,13 @@ class _Run:
         corrupt = list[str]()
         if number and found.options.ignore_corrupt_files:
             number, size, corrupt = found.leave_corrupt_out()
-        shape, new = found.shape(has_files=bool(number))
-        self._refuse(shape, new)
+        has_rows = found.has_rows(number, size)
+        shape, new = found.shape(has_files=has_rows)
+        self._refuse(shape, new, number)
         only_noted = self._is_first and not found.options.include_existing_files
         empty = found.no_rows(shape)
         is_whole = read.header in self.around.whole
-        reads_none = not number or only_noted or self.around.partial == "--empty"
+        reads_none = not has_rows or only_noted or self.around.partial == "--empty"
         told = f"files {read.name}: {number} of {read.options['path']}, {size} bytes"
         return Reading(
             name=read.name,
@@ -369,11 +374,13 @@ class _Run:
             faults=self._faults(),
         )
 
-    def _refuse(self, shape: Shape, new: Sequence[str]) -> None:
+    def _refuse(self, shape: Shape, new: Sequence[str], number: int) -> None:
         if not shape.types:
+            path = self.found.read.options["path"]
+            there = f"no file of {path} {'has a field' if number else 'is there'} yet"
             problem = (
-                f"no file of {self.found.read.options['path']} is there yet, so its columns are not known; let a file"
-                f" come, or name columns with their types, schema_hints='id bigint, ...', and the run goes on without"
+                f"{there}, so its columns are not known; let a file come, or name columns with their types,"
+                f" schema_hints='id bigint, ...', and the run goes on without"
             )
             raise AutoCdcError(self.around.model, [f"read_files {self.found.read.name}: {problem}"])
         if new and self.found.options.schema_evolution_mode == "fail_on_new_columns":

@@ -18,6 +18,9 @@ from dbt_auto_cdc.sql import any_of, text
 TEXT = "VARCHAR"
 JSON = "JSON"
 _WHOLE = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DECIMAL\(.*\)", re.IGNORECASE)
+_TIME = re.compile(r"DATE|TIMESTAMP(?:_\w+)?", re.IGNORECASE)
+# What stands behind a time of day, and is no part of it.
+_ZONE = r":.*[-+a-zA-Z]"
 # Types whose values are compared in a wider one, to see whether something was cut off.
 _WIDER = {"DATE": "TIMESTAMP", "TIMESTAMP_S": "TIMESTAMP", "TIMESTAMP_MS": "TIMESTAMP"}
 
@@ -69,7 +72,7 @@ def from_text(  # noqa: PLR0913 - all but the first three by name
         return _struct(source, members, fields, depth)
     if type_name.endswith("[]"):
         return _list(source, type_name[:-2], fields, depth)
-    value = f"try_cast({source} as {type_name})"
+    value = _cast(source, type_name)
     seen = seen or value
     lost = [f"{seen} is null"]
     if _WHOLE.fullmatch(type_name):
@@ -80,9 +83,22 @@ def from_text(  # noqa: PLR0913 - all but the first three by name
         lost.append(f"case when {is_written_so} then {is_another} else false end")
     elif type_name in _WIDER:
         wider = _WIDER[type_name]
-        lost.append(f"cast({seen} as {wider}) <> try_cast({source} as {wider})")
+        lost.append(f"cast({seen} as {wider}) <> {_cast(source, wider)}")
     misfit = f"({source} is not null and ({any_of(lost)}))"
     return Converted(value, misfit, is_rough=len(lost) > 1)
+
+
+def _cast(source: str, type_name: str) -> str:
+    """Return text as a value of a type, null where it is none; a time with a zone is what it is in UTC.
+
+    DuckDB itself leaves the zone out, or goes by it, depending on its release.
+    """
+    plain = f"try_cast({source} as {type_name})"
+    if not _TIME.fullmatch(type_name):
+        return plain
+    in_utc = f"make_timestamp(epoch_us(try_cast({source} as timestamptz)))"
+    has_zone = f"regexp_matches({source}, {text(_ZONE)})"
+    return f"case when {has_zone} then try_cast({in_utc} as {type_name}) else {plain} end"
 
 
 def _struct(source: str, members: tuple[tuple[str, str], ...], fields: Fields, depth: int) -> Converted:
@@ -172,7 +188,10 @@ def kind_of_json(record: str, pointer: str) -> str:
     value = f"json_extract_string({record}, {text(pointer)})"
     return (
         f"case json_type({record}, {text(pointer)}) when 'NULL' then null when 'BOOLEAN' then 'BOOLEAN'"
-        f" when 'OBJECT' then 'JSON' when 'ARRAY' then 'JSON' when 'DOUBLE' then 'DOUBLE'"
+        f" when 'OBJECT' then 'JSON' when 'ARRAY' then 'JSON'"
+        # A whole number that is too large for JSON's reader is told as a DOUBLE.
+        f" when 'DOUBLE' then case when not regexp_matches({value}, '^-?\\d+$') then 'DOUBLE'"
+        f" when try_cast({value} as hugeint) is not null then 'HUGEINT' else 'VARCHAR' end"
         f" when 'BIGINT' then 'BIGINT' when 'UBIGINT' then"
         f" case when try_cast({value} as bigint) is not null then 'BIGINT' else 'HUGEINT' end"
         f" when 'VARCHAR' then case {kind_of_text(value)} end end"

@@ -106,12 +106,25 @@ def test_switched_off_and_on_again(connection: Connection) -> None:
     create_table(connection, "feed", TYPES, [event(1, 2, "b")])
     super(Fed, target).run({**OPTIONS, "change_data_feed": False})
     assert [(1, 1, "a", "insert")] == changes(target)
-    for how in ({}, {"full_refresh": True}):
-        with pytest.raises(AutoCdcError, match=r"lacks changes.*drop that table"):
-            send(target, event(1, 3, "c"), **how)
+    with pytest.raises(AutoCdcError, match=r"lacks changes.*drop that table"):
+        send(target, event(1, 3, "c"))
     connection.execute('drop table "target__auto_cdc_changes"')
     send(target, event(1, 3, "c"), begins=True)
     assert [(3, 1, "b", "update_preimage"), (3, 1, "c", "update_postimage")] == changes(target)
+
+
+@pytest.mark.parametrize("gone", [[], ["target__auto_cdc"], ["target", "target__auto_cdc"]])
+def test_a_rebuild_of_what_lacks_changes_begins_anew(connection: Connection, gone: list[str]) -> None:
+    """Switched off before, or with another companion, or none: all rows, a version being left out."""
+    target = Fed(connection)
+    send(target, event(1, 1, "a"))
+    create_table(connection, "feed", TYPES, [event(1, 2, "b")])
+    super(Fed, target).run({**OPTIONS, "change_data_feed": False})
+    for table in gone:
+        connection.execute(f'drop table "{table}"')
+    create_table(connection, "feed", TYPES, [event(1, 3, "c")])
+    super(Fed, target).run({**OPTIONS, "change_data_feed": True}, full_refresh=True)
+    assert [(3, 1, "c", "insert")] == changes(target)
 
 
 def test_switched_off_a_rebuild_keeps_the_count(connection: Connection) -> None:

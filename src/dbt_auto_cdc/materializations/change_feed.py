@@ -119,7 +119,7 @@ def _kept(job: Job, number: int, step: Step) -> tuple[Step, ...]:
 def built(job: Job, before: State, target: str, companion: str) -> tuple[Step, ...]:
     """Write down what building the target anew changes, before it takes the place of what is there.
 
-    Where that cannot be compared with it, or is gone, the feed begins anew with all rows.
+    Where that cannot be compared with it, or is gone, and where the feed lacks changes, it begins anew with all rows.
     """
     there = job.state.changes
     if not job.spec.change_data_feed:
@@ -127,7 +127,7 @@ def built(job: Job, before: State, target: str, companion: str) -> tuple[Step, .
     _refuse(job)
     old = _comparable(job, before)
     altered = _altered(job, there.columns) if there.columns is not None else None
-    begins = old is None or (there.columns is not None and altered is None)
+    begins = old is None or (there.columns is not None and (altered is None or not there.is_whole))
     missing = int(
         (begins and there.columns is not None) or (there.version is not None and not there.is_whole)
     )
@@ -196,7 +196,7 @@ def _refuse(job: Job) -> None:
                 f"{_feed(job)} was not made by auto_cdc, which keeps the change feed there; rename that table, or give"
                 f" the model another alias"
             )
-        elif not there.is_whole:
+        elif not there.is_whole and not job.builds:
             problems.append(
                 f"{_feed(job)} lacks changes, because change_data_feed was off in the last run, or the companion is not"
                 f" that of the last run; drop that table, and the next run begins a new feed (who reads it has to read"

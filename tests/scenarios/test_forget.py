@@ -15,7 +15,9 @@ from dbt_auto_cdc import operations
 from dbt_auto_cdc.errors import AutoCdcError
 from tests import databases
 from tests.databases import Connection, create_table, tables_of
+from tests.direct import Direct
 from tests.fed import FEED, Fed, read
+from tests.stream_sql import stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,6 +158,26 @@ def test_a_deleted_key_is_forgotten_too(connection: Connection) -> None:
     assert [{"id": 1, "_change_type": "delete", "_commit_version": 3}] == told(target, 3)
 
 
+def test_who_reads_the_feed_goes_on(connection: Connection) -> None:
+    """Also where none of the versions that were read, and none that follows, had another key."""
+    target = Fed(connection)
+    copy = Direct(connection, name="copy")
+    sql = f"select * from {stream('target', change_feed=True)} as s where _change_type <> 'update_preimage'"
+    options = {"keys": ["id"], "sequence_by": "_commit_version", "apply_as_deletes": "_change_type = 'delete'"}
+    run(target, EVENTS, (1, "a", 1, "U"))
+    copy.run(options, sql=sql)
+    run(target, EVENTS, (1, "b", 2, "U"))
+    run(target, EVENTS, (1, "c", 3, "U"))
+    forget(target, EVENTS, [1])
+    assert [{"id": 1, "_change_type": "delete", "_commit_version": 1}] == told(target, 1)
+    assert [{"id": 1, "_change_type": "delete", "_commit_version": 4}] == told(target, 4)
+    copy.run(options, sql=sql)
+    assert [] == copy.rows()
+    run(target, EVENTS, (2, "a", 1, "U"))
+    copy.run(options, sql=sql)
+    assert [2] == [row["id"] for row in copy.rows()]
+
+
 def test_after_that_an_old_event_counts_again(connection: Connection) -> None:
     """Nothing is remembered of the key: a feed that still has it brings it back. That is what forgetting means."""
     target = Fed(connection)
@@ -229,6 +251,8 @@ def test_rows_without_keys_by_any_column(connection: Connection) -> None:
     assert "forgot 2 rows of the target" in said
     assert ["c"] == [row["v"] for row in read(connection, "target")]
     assert [{"person": 1, "_change_type": "delete", "_commit_version": 2}] == told(target, 2)
+    with pytest.raises(AutoCdcError, match="keys name __auto_cdc_run, which is no column"):
+        forget(target, options, {"__auto_cdc_run": 1})
 
 
 def test_the_quarantine_forgets_too(connection: Connection) -> None:

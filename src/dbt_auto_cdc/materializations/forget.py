@@ -79,7 +79,7 @@ def plan(place: Place, keys: object) -> Plan:
         (
             Step("list the keys", listing),
             work.unknown(),
-            *((work.kept(),) if feed else ()),
+            *((work.kept(feed),) if feed else ()),
             *work.removed(),
             *(work.told(feed) if feed else ()),
         ),
@@ -123,7 +123,7 @@ def _columns_of(place: Place, entry: object, problems: list[str]) -> dict[str, o
             problems.append(f"{why}, and {entry!r} names no column; write keys: [{{{example}}}]")
             return {}
         entry = {place.keys[0]: entry}
-    known = place.keys or tuple(column.name for column in place.main.columns)
+    known = place.keys or tuple(c.name for c in place.main.columns if not names.is_reserved(c.name))
     by_name = {name.lower(): name for name in known}
     what = "key" if place.keys else "column"
     problems += [
@@ -246,8 +246,11 @@ class _Work:
         )
         return Step("look for keys that are nowhere", f"{sql}\nwhere {nowhere}", measures=True, rules=(rule,))
 
-    def kept(self) -> Step:
-        """Keep what identifies the rows that go: those of the target, and those of which the feed tells."""
+    def kept(self, feed: Held) -> Step:
+        """Keep what identifies the rows that go: those of the target, and those of which the feed tells.
+
+        With each stands where the feed begins.
+        """
         parts = []
         for word in (TARGET, CHANGES):
             if held := self.tables.get(word):
@@ -257,7 +260,10 @@ class _Work:
                     for number, column in enumerate(found)
                 ]
                 parts.append(f"select {', '.join(chosen)}\n{self._joined(word, held)}")
-        query = Query().then("gone", "\nunion\n".join(parts))
+        first = f"(select min({names.COMMIT_VERSION}) from {feed.relation}) as first_version"
+        first += f", (select min({names.COMMIT_TIMESTAMP}) from {feed.relation}) as first_at"
+        query = Query().then("identities", "\nunion\n".join(parts))
+        query = query.then("gone", f"select src.*, {first}\nfrom identities as src")
         return Step("keep what identifies the rows", self.place.engine.create_working(self.gone, query))
 
     def removed(self) -> tuple[Step, ...]:
@@ -281,23 +287,20 @@ class _Work:
         last = f"(select coalesce(max({names.COMMIT_VERSION}), 0) from {feed.relation})"
         if self.place.counts_versions:
             last = f"(select cast({names.CONTROL} as bigint) from {companion} {of_the_feed})"
-        columns = [engine.quote(column.name) for name in self.identifying if (column := feed.find(name))]
-        values = [
-            *(f"src.i{number}" for number in range(len(columns))),
-            "'delete'",
-            f"{last} + 1",
-            engine.utc_now(),
-        ]
-        query = Query().then("told", f"select {', '.join(values)}\nfrom {self.gone} as src")
-        steps = [
-            Step(
-                "tell the change feed",
-                engine.insert(feed.relation, [*columns, *names.FEED_COLUMNS], query),
-                counts=TOLD,
-            )
-        ]
+        steps = [Step("tell the change feed", self._tell(feed, f"{last} + 1", engine.utc_now()), counts=TOLD)]
         if self.place.counts_versions:
             following = f"cast(cast({names.CONTROL} as bigint) + 1 as varchar)"
             sql = f"update {companion} set {names.CONTROL} = {following}\n{of_the_feed}"
             steps.append(Step("count the version", sql, (TOLD,)))
-        return tuple(steps)
+        # Who reads the feed takes one that begins later than it did for one that was trimmed.
+        lost = f"not exists (select 1 from {feed.relation} as tbl where tbl.{names.COMMIT_VERSION} = src.first_version)"
+        begins = self._tell(feed, "src.first_version", "src.first_at", f"\nwhere {lost}\nlimit 1")
+        return (*steps, Step("let the change feed begin where it began", begins, (TOLD,)))
+
+    def _tell(self, feed: Held, version: str, when: str, which: str = "") -> str:
+        """Return the statement that puts rows that went into the feed as deleted."""
+        engine = self.place.engine
+        columns = [engine.quote(column.name) for name in self.identifying if (column := feed.find(name))]
+        values = [*(f"src.i{number}" for number in range(len(columns))), "'delete'", version, when]
+        query = Query().then("told", f"select {', '.join(values)}\nfrom {self.gone} as src{which}")
+        return engine.insert(feed.relation, [*columns, *names.FEED_COLUMNS], query)

@@ -163,7 +163,11 @@ def test_who_reads_the_feed_goes_on(connection: Connection) -> None:
     target = Fed(connection)
     copy = Direct(connection, name="copy")
     sql = f"select * from {stream('target', change_feed=True)} as s where _change_type <> 'update_preimage'"
-    options = {"keys": ["id"], "sequence_by": "_commit_version", "apply_as_deletes": "_change_type = 'delete'"}
+    options = {
+        "keys": ["id"],
+        "sequence_by": "_commit_version",
+        "apply_as_deletes": "_change_type = 'delete'",
+    }
     run(target, EVENTS, (1, "a", 1, "U"))
     copy.run(options, sql=sql)
     run(target, EVENTS, (1, "b", 2, "U"))

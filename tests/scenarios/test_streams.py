@@ -209,7 +209,7 @@ def test_another_offset_than_before_is_refused(connection: Connection) -> None:
 
 
 def test_offsets_that_are_none_are_refused(connection: Connection) -> None:
-    """Misspelt columns with the nearest, SQL errors in the engine's words, aggregates, windows, types without an order."""
+    """Misspelt columns with the nearest, SQL errors in the engine's words, aggregates, windows, and types."""
     make(connection, (1, 1))
     target = Direct(connection)
     said = refused(target, select(offset="nn"))

@@ -374,10 +374,10 @@ class _Run:
             faults=self._faults(),
         )
 
-    def _refuse(self, shape: Shape, new: Sequence[str], number: int) -> None:
+    def _refuse(self, shape: Shape, new: Sequence[str], files: int) -> None:
         if not shape.types:
             path = self.found.read.options["path"]
-            there = f"no file of {path} {'has a field' if number else 'is there'} yet"
+            there = f"no file of {path} {'has a field' if files else 'is there'} yet"
             problem = (
                 f"{there}, so its columns are not known; let a file come, or name columns with their types,"
                 f" schema_hints='id bigint, ...', and the run goes on without"

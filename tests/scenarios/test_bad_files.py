@@ -125,6 +125,16 @@ def test_no_files_yet(landing: Landing) -> None:
     assert 0 == landing.run(schema_hints="k int, s int").figures["num_read_rows"]
 
 
+@pytest.mark.parametrize("full_refresh", [True, False])
+def test_a_table_of_the_name_of_the_files(landing: Landing, full_refresh: bool) -> None:
+    """One that is not ours is refused, and left as it is."""
+    landing.put("a.json", {"k": 1, "s": 1})
+    landing.run()
+    landing.target.connection.execute("create or replace table target__auto_cdc_files as select 'files' as name")
+    said = refused(landing, full_refresh=full_refresh)
+    assert '"target__auto_cdc_files" was not made by auto_cdc' in said
+
+
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize(
     "content", ['{"k": 1, "s": 1}\n{"k": 2', '[{"k": 1, "s": 1}, {', '{"k": 1, "s": 1}\nnull', "[1]"]

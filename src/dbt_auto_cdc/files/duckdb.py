@@ -26,6 +26,15 @@ _MOST_RECORDS = 200_000
 _TYPED_RECORDS = 10_240
 _TABS = re.compile(r"\.tsv(\.\w+)?$")
 _READERS = {"csv": "read_csv", "parquet": "read_parquet", "avro": "read_avro"}
+# The table of the files that were read.
+REGISTRY_COLUMNS = {
+    "name": "varchar",
+    "path": "varchar",
+    "size": "bigint",
+    "modification_time": "timestamptz",
+    "state": "varchar",
+    "recorded_at": "timestamptz",
+}
 # What DuckDB says where a file cannot be read, or is gone.
 FAULTS = (
     r"Malformed JSON|JSON transform error|maximum_object_size|CSV Error|Error when sniffing|Parquet|parquet|magic bytes"
@@ -242,10 +251,7 @@ class Files:
 
     def create_registry(self, registry: str) -> str:
         """Return the statement that makes the table of the files that were read, where there is none."""
-        columns = (
-            "name varchar, path varchar, size bigint, modification_time timestamptz, state varchar,"
-            " recorded_at timestamptz"
-        )
+        columns = ", ".join(f"{name} {kind}" for name, kind in REGISTRY_COLUMNS.items())
         return f"create table if not exists {registry} ({columns})"
 
     def forget(self, registry: str, variables: Sequence[str] = ()) -> str:

@@ -19,7 +19,7 @@ from dbt_auto_cdc.engines import engine_for
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
 from dbt_auto_cdc.files import values
-from dbt_auto_cdc.files.duckdb import CAN_MISS_FILES, FAULTS, MISSING, Files
+from dbt_auto_cdc.files.duckdb import CAN_MISS_FILES, FAULTS, MISSING, REGISTRY_COLUMNS, Files
 from dbt_auto_cdc.files.options import Options, parse, wrong
 from dbt_auto_cdc.files.rows import METADATA, Rows, Shape
 from dbt_auto_cdc.plan import Fault, Step
@@ -292,11 +292,12 @@ def observe(read: Read, around: Around, number: int) -> Reading:
     """Look at which files are new and what they have; raises `AutoCdcError` with what stands against reading them."""
     engine = _reading(around.engine, around.engine.name, around.model)
     options, _ = parse(read.options["path"], read.options["given"])
-    if read.header in around.whole:
+    is_whole = read.header in around.whole
+    if is_whole:
         around = replace(around, positions={}, goes_on=False, partial="--empty" if around.partial else "")
     position = around.positions.get(read.name.lower()) if around.goes_on else None
     _refuse_unfit(read, around, position)
-    registry = around.relations.files if _has_registry(around) else ""
+    registry = around.relations.files if not is_whole and _has_registry(around) else ""
     if position is not None and not registry:
         problem = (
             f"{around.relations.files}, where the files stand that were read, is gone; bring it back, or rebuild the"
@@ -331,7 +332,18 @@ def _refuse_unfit(read: Read, around: Around, position: Position | None) -> None
 
 
 def _has_registry(around: Around) -> bool:
-    return bool(around.ask(around.engine.has_table(around.relations.files)))
+    """Tell whether the table of the files that were read is there; raises `AutoCdcError` for somebody else's."""
+    table = around.relations.files
+    if not around.ask(around.engine.has_table(table)):
+        return False
+    found = around.ask(around.engine.describe_relation(table))
+    if not set(REGISTRY_COLUMNS) <= {str(row[0]).removeprefix("=").lower() for row in found}:
+        problem = (
+            f"{table} was not made by auto_cdc, which keeps there which files were read; rename that table, or give"
+            f" the model another alias"
+        )
+        raise AutoCdcError(around.model, [problem])
+    return True
 
 
 @dataclass(frozen=True)

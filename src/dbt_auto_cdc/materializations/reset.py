@@ -41,5 +41,8 @@ def plan(
         )
         for position in forgotten
     )
-    told = listed(f"{position.name} (read up to {position.value})" for position in forgotten)
+    told = listed(
+        f"{position.name} (read up to {position.value})" if position.value else position.name
+        for position in forgotten
+    )
     return Plan(model, f"the next run reads from the beginning: {told}", steps)

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from dbt_auto_cdc import names, reads
+from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, said_by
 from dbt_auto_cdc.plan import Rule, Step
 from dbt_auto_cdc.reads import Around, Read
@@ -25,6 +26,9 @@ KIND = "stream"
 # What a position remembers beside its value: the flows that read up to there.
 _FLOWS = "flows"
 _ARGUMENTS = ("offset", "look_back", "change_feed", "name")
+
+# Types whose values are others where the same text is read with more digits.
+_INEXACT = {"float", "real"}
 
 # Where a part of the rows would do harm.
 _UNFIT = {
@@ -478,7 +482,9 @@ def _unfit_position(found: _Stream) -> list[str]:
         return [
             f"{name} was read as {position.kind} before; give the stream another name, as in name='{name}_2'"
         ]
-    facts = {"offset": (position.by, found.by), "the type of its offset": (position.type, found.type)}
+    facts = {"offset": (position.by, found.by)}
+    if not _is_as_wide(found.around.engine, position.type, found.type):
+        facts["the type of its offset"] = (position.type, found.type)
     return [
         f"stream {name}: {what} was {was} in the last run and is {now} now; change it back, or,"
         f" {_ways_out(model, name)}"
@@ -489,6 +495,16 @@ def _unfit_position(found: _Stream) -> list[str]:
         f" new give it a name of its own, as in name='{name}_2', and for one that got another name write the old one"
         for flow in found.new_flows
     ]
+
+
+def _is_as_wide(engine: Engine, was: str, now: str) -> bool:
+    """Whether what was read, as text, has the same place in the order of a type as it had in another."""
+    if was.lower() == now.lower():
+        return True
+    if was.lower() in _INEXACT:
+        return False
+    alike = engine.distance_of(was) or was.partition("(")[0], engine.distance_of(now) or now.partition("(")[0]
+    return alike[0].lower() == alike[1].lower() and engine.widens(was, now)
 
 
 EXPORTS: dict[str, Callable[..., object]] = {"stream": stream}

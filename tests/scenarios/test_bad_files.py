@@ -130,7 +130,9 @@ def test_a_table_of_the_name_of_the_files(landing: Landing, full_refresh: bool) 
     """One that is not ours is refused, and left as it is."""
     landing.put("a.json", {"k": 1, "s": 1})
     landing.run()
-    landing.target.connection.execute("create or replace table target__auto_cdc_files as select 'files' as name")
+    landing.target.connection.execute(
+        "create or replace table target__auto_cdc_files as select 'files' as name"
+    )
     said = refused(landing, full_refresh=full_refresh)
     assert '"target__auto_cdc_files" was not made by auto_cdc' in said
 

@@ -208,6 +208,40 @@ def test_another_offset_than_before_is_refused(connection: Connection) -> None:
     assert "reset_streams" in said
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "goes_on"),
+    [
+        ("INTEGER", "BIGINT", True),
+        ("INTEGER", "DECIMAL(20, 2)", True),
+        ("DATE", "TIMESTAMP", True),
+        ("VARCHAR(5)", "VARCHAR(9)", True),
+        ("BIGINT", "INTEGER", False),
+        ("INTEGER", "VARCHAR(9)", False),
+        ("REAL", "DOUBLE PRECISION", False),
+        ("TIMESTAMP", "DATE", False),
+    ],
+)
+def test_an_offset_may_become_wider(connection: Connection, was: str, now: str, goes_on: bool) -> None:
+    """A type in which what was read has the same place goes on there; every other one is refused."""
+    values = ["2026-03-01", "2026-03-02"] if {"DATE"} & {was, now} else ["7", "8"]
+    connection.execute(f"create table feed (id integer, n {was})")
+    connection.execute(f"insert into feed values (1, '{values[0]}')")
+    target, appends = Direct(connection), {"materialized": "append_flow"}
+    sql = f"select id from {stream('feed', offset='n')} as s"
+    target.run(appends, sql=sql)
+    connection.execute("drop table feed")
+    connection.execute(f"create table feed (id integer, n {now})")
+    connection.execute(f"insert into feed values (1, '{values[0]}')")
+    if not goes_on:
+        assert "the type of its offset was" in refused(target, sql, appends)
+        return
+    target.run(appends, sql=sql)
+    connection.execute(f"insert into feed values (2, '{values[1]}')")
+    target.run(appends, sql=sql)
+    target.run(appends, sql=sql)
+    assert [1, 2] == ids(target)
+
+
 def test_offsets_that_are_none_are_refused(connection: Connection) -> None:
     """Misspelt columns with the nearest, SQL errors in the engine's words, aggregates, windows, and types."""
     make(connection, (1, 1))

@@ -20,8 +20,10 @@ from dbt_auto_cdc.sql import all_of, indented, text
 
 FILE = names.PREFIX + "file"
 TEXTS = names.PREFIX + "texts"
-# Up to so many bytes all new files are looked through for fields and types, of more files some that are spread evenly.
+# Up to so many bytes all new files are looked through for fields and types; of more, files that are spread evenly and
+# have about so many bytes together.
 _LOOKED_THROUGH = 16 * 1024 * 1024
+_SAMPLED = 4 * 1024 * 1024
 _MOST_RECORDS = 200_000
 _TYPED_RECORDS = 10_240
 _TABS = re.compile(r"\.tsv(\.\w+)?$")
@@ -55,6 +57,13 @@ CAN_MISS_FILES = (
 )
 
 
+# Has a row where a path is not what it is for this process: DuckDB looks in other folders, or may not look at ours.
+LOOKS_ELSEWHERE = (
+    "select 1 where current_setting('file_search_path') <> ''"
+    " or not cast(current_setting('enable_external_access') as boolean)"
+)
+
+
 @dataclass(frozen=True)
 class Files:
     """The files of one read in one run: where they are, what is known of them, and the variables that hold them.
@@ -81,20 +90,34 @@ class Files:
 
     # listing
 
-    def list_names(self) -> str:
+    @property
+    def is_looked_at(self) -> bool:
+        """Whether every file is looked at in every run, and not only those with new names."""
+        return self.options.allow_overwrites or is_remote(self.path)
+
+    def list_names(self, listings: Mapping[str, str]) -> str:
         """Return the statement that puts what is new by its name into `names`; null where there is nothing.
 
-        Where every file is looked at anyway, these are the patterns.
+        `listings` has, for patterns that somebody listed already, a file with the names, one on each line. Where every
+        file is looked at anyway, `names` are the patterns.
         """
-        if self.options.allow_overwrites or is_remote(self.path):
-            return self._set("names", f"select [{', '.join(map(text, self._patterns))}]")
-        found = "\nunion\n".join(f"select file from glob({text(pattern)})" for pattern in self._patterns)
+        if self.is_looked_at:
+            return self._set("names", f"select [{', '.join(map(text, self.patterns))}]")
+        found = "\nunion\n".join(self._named(pattern, listings) for pattern in self.patterns)
         which = self._wanted("found.file")
         if self.registry:
             known = f"reg.path = found.file and reg.name = {text(self.name)} and reg.state <> 'skipped'"
             which.append(f"not exists (select 1 from {self.registry} as reg where {known})")
         found = f"from (\n{indented(found)}\n) as found\nwhere {all_of(which)}"
         return self._set("names", f"select list({_escaped('found.file')})\n{found}")
+
+    def _named(self, pattern: str, listings: Mapping[str, str]) -> str:
+        if pattern not in listings:
+            return f"select file from glob({text(pattern)})"
+        lines = (
+            f"select unnest(string_split(content, chr(10))) as file from read_text({text(listings[pattern])})"
+        )
+        return f"select file from ({lines}) as listed where file <> ''"
 
     def list_files(self) -> str:
         """Return the statement that puts the files of `names` that are to be read into `files`, with size and time."""
@@ -124,7 +147,8 @@ class Files:
         )
 
     @property
-    def _patterns(self) -> list[str]:
+    def patterns(self) -> list[str]:
+        """What DuckDB has to look for."""
         return patterns_of(self.path, "**" if self.options.recursive_file_lookup else "*")
 
     def _wanted(self, file: str) -> list[str]:
@@ -153,7 +177,9 @@ class Files:
             "select *, row_number() over (order by path) - 1 as place, sum(size) over () as bytes\n"
             f"from ({unnested}) as files"
         )
-        every = f"greatest(1, cast(ceil(bytes / {_LOOKED_THROUGH}) as bigint))"
+        every = (
+            f"case when bytes <= {_LOOKED_THROUGH} then 1 else cast(ceil(bytes / {_SAMPLED}) as bigint) end"
+        )
         # An empty CSV file has no names of columns, and no rows.
         some = "where size > 0" if self.options.format == "csv" else ""
         unnested = f"select * from ({unnested}) {some}" if some else unnested

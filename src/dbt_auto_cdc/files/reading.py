@@ -19,7 +19,15 @@ from dbt_auto_cdc.engines import engine_for
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
 from dbt_auto_cdc.files import values
-from dbt_auto_cdc.files.duckdb import CAN_MISS_FILES, FAULTS, MISSING, REGISTRY_COLUMNS, Files
+from dbt_auto_cdc.files.duckdb import (
+    CAN_MISS_FILES,
+    FAULTS,
+    LOOKS_ELSEWHERE,
+    MISSING,
+    REGISTRY_COLUMNS,
+    Files,
+)
+from dbt_auto_cdc.files.local import listings
 from dbt_auto_cdc.files.options import Options, parse, wrong
 from dbt_auto_cdc.files.rows import METADATA, Rows, Shape
 from dbt_auto_cdc.plan import Fault, Step
@@ -139,11 +147,17 @@ class _Found:
             raise self._refuse(
                 "ignore_missing_files needs DuckDB 2.0 or newer; leave it out, and run again instead"
             )
-        self._asked(self.files.list_names())
+        self._list_names()
         if not self._told(f"select count(*) where {self.files.value('names')} is not null")[0]:
             return 0, 0
         self._asked(self.files.list_files())
         return self._count()
+
+    def _list_names(self) -> None:
+        """Put new names into a variable."""
+        patterns = () if self.files.is_looked_at or self.ask(LOOKS_ELSEWHERE) else self.files.patterns
+        with listings(patterns) as found:
+            self._asked(self.files.list_names(found))
 
     def _count(self) -> tuple[int, int]:
         number, size, *_ = self._told(self.files.told())

@@ -209,7 +209,7 @@ def here(said: str) -> str:
     if chosen() == "duckdb":
         return said
     words = {"DuckDB": "PostgreSQL", "VARCHAR": "text", "TIMESTAMP": "timestamp without time zone"}
-    words |= {"STRUCT": "row"} | {name: name.lower() for name in ("BIGINT", "INTEGER", "DATE")}
+    words |= {"STRUCT": "row"} | {name: name.lower() for name in ("BIGINT", "INTEGER", "DATE", "BOOLEAN")}
     said = re.sub("(DuckDB says: ).*", r"\1", said)
     return re.sub(r"\w+", lambda found: words.get(found[0], found[0]), said)
 

@@ -5,17 +5,13 @@ That dbt runs it is tested in tests/dbt/test_data_tests.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt_auto_cdc.rectangles import overlapping_rectangles
-
-# A macro of SQL text, tried on one engine.
-pytestmark = pytest.mark.only_on("duckdb")
+from tests.databases import Connection
+from tests.watched import examples
 
 Version = tuple[int | None, int | None, int | None, int | None, int | None]
 
@@ -27,14 +23,13 @@ QUERIES = [
 
 
 @pytest.fixture(scope="module")
-def warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a table of versions whose key is called like a step of the query."""
-    with duckdb.connect() as connection:
-        connection.execute(
-            "create table versions as select 1 as version, 1 as __START_AT, 1 as __END_AT,"
-            " 1 as __SYSTEM_START_AT, 1 as __SYSTEM_END_AT limit 0"
-        )
-        yield connection
+def warehouse(connection: Connection) -> Connection:
+    """Return a table of versions whose key is called like a step of the query."""
+    connection.execute(
+        "create table versions as select 1 as version, 1 as __START_AT, 1 as __END_AT,"
+        " 1 as __SYSTEM_START_AT, 1 as __SYSTEM_END_AT limit 0"
+    )
+    return connection
 
 
 def in_order(version: Version) -> tuple[tuple[bool, int], ...]:
@@ -77,10 +72,8 @@ def bounds(greatest: int) -> st.SearchStrategy[tuple[int | None, int | None]]:
 
 
 @given(data=st.data())
-@settings(max_examples=100)
-def test_what_reaches_into_an_earlier_version_is_found(
-    warehouse: duckdb.DuckDBPyConnection, data: st.DataObject
-) -> None:
+@settings(max_examples=examples(100, 3000))
+def test_what_reaches_into_an_earlier_version_is_found(warehouse: Connection, data: st.DataObject) -> None:
     """Few versions over many bounds, or many over few: each and only those, null keys and repeats included."""
     greatest = data.draw(st.sampled_from([2, 6, 40]), label="greatest bound")
     version = st.tuples(st.sampled_from([1, 1, 2, None]), bounds(greatest), bounds(greatest)).map(

@@ -5,18 +5,15 @@ Not here: options that can be judged without a table (`dbt/test_flows`, `unit/te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import duckdb
 import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
+from tests.databases import Connection, columns_of, here, tables_of
 from tests.direct import Direct
 from tests.flow_sql import FlowSql, compiled
-
-# The examples are in DuckDB's SQL and types.
-pytestmark = pytest.mark.only_on("duckdb")
+from tests.watched import placed
 
 OPTIONS: dict[str, Any] = {
     "keys": ["id"],
@@ -30,26 +27,24 @@ DUMP = FlowSql("dump", "select * from dump", {"snapshot_version": "taken"})
 
 
 @pytest.fixture
-def target() -> Iterator[Direct]:
-    """Give a target, two feeds and a dump."""
-    with duckdb.connect(config={"threads": 1}) as connection:
-        connection.execute(
-            """
-            create table feed (id integer, city varchar, seq bigint, op varchar);
-            create table web (id integer, city varchar, seq bigint, op varchar);
-            create table dump (id integer, city varchar, taken bigint);
-            insert into feed values (1, 'Oslo', 10, 'U'), (2, 'Rome', 11, 'U');
-            insert into web values (3, 'Kiel', 12, 'U');
-            insert into dump values (1, 'Bonn', 5), (4, 'Nice', 5);
-            """
-        )
-        yield Direct(connection)
+def target(connection: Connection) -> Direct:
+    """Return a target, two feeds and a dump."""
+    connection.execute(
+        """
+        create table feed (id integer, city text, seq bigint, op text);
+        create table web (id integer, city text, seq bigint, op text);
+        create table dump (id integer, city text, taken bigint);
+        insert into feed values (1, 'Oslo', 10, 'U'), (2, 'Rome', 11, 'U');
+        insert into web values (3, 'Kiel', 12, 'U');
+        insert into dump values (1, 'Bonn', 5), (4, 'Nice', 5);
+        """
+    )
+    return Direct(connection)
 
 
-def contents(target: Direct) -> list[list[Any]]:
-    tables = {name for (name,) in target.connection.execute("show tables").fetchall()}
-    kept = [name for name in ("target", "target__auto_cdc") if name in tables]
-    return [target.connection.execute(f'select rowid, * from "{name}"').fetchall() for name in kept]
+def contents(target: Direct) -> list[dict[Any, Any]]:
+    tables = tables_of(target.connection)
+    return [placed(target.connection, name) for name in ("target", "target__auto_cdc") if name in tables]
 
 
 def refusal(target: Direct, *flows: FlowSql, **options: Any) -> str:
@@ -67,7 +62,7 @@ def refusal(target: Direct, *flows: FlowSql, **options: Any) -> str:
 
 def test_other_columns(target: Direct) -> None:
     """Who lacks what, of all flows, dumps among them."""
-    target.connection.execute("alter table web add column phone varchar; alter table dump drop column city")
+    target.connection.execute("alter table web add column phone text; alter table dump drop column city")
     said = refusal(target, FEED, WEB, DUMP)
     assert "write different columns (feed lacks phone; dump lacks city, phone)" in said
     assert "cast(null as ...) as ..." in said
@@ -82,7 +77,7 @@ def test_columns_match_by_name(target: Direct) -> None:
     )
     target.run(OPTIONS, sql=compiled(FEED, web))
     assert [(1, "Oslo"), (2, "Rome"), (3, "Kiel")] == target.connection.execute(
-        "from target order by 1"
+        "select * from target order by 1"
     ).fetchall()
 
 
@@ -91,28 +86,28 @@ def test_other_types_of_the_order(target: Direct) -> None:
     target.connection.execute("alter table web alter column seq type integer")
     said = refusal(target, FEED, WEB)
     assert (
-        "no common order (feed: sequence_by seq has type BIGINT; web: sequence_by seq has type INTEGER)"
+        here("no common order (feed: sequence_by seq has type BIGINT; web: sequence_by seq has type INTEGER)")
         in said
     )
     fixed = FlowSql(
         "dump", "select * from dump", {"snapshot_version": "date '2026-11-30'", "column_list": ["id", "city"]}
     )
     said = refusal(target, FEED, fixed)
-    assert "dump: snapshot_version date '2026-11-30' has type DATE" in said
+    assert here("dump: snapshot_version date '2026-11-30' has type DATE") in said
 
 
 def test_types_of_columns(target: Direct) -> None:
     """A type that holds the values of all flows is found; where there is none, the column is named."""
     target.connection.execute("alter table web alter column id type bigint")
     target.run(OPTIONS, sql=compiled(FEED, WEB))
-    types = dict(
-        target.connection.execute("select column_name, column_type from (describe target)").fetchall()
-    )
-    assert {"id": "BIGINT", "city": "VARCHAR"} == types
+    types = columns_of(target.connection, "target")
+    assert {"id": here("BIGINT"), "city": here("VARCHAR")} == types
     target.connection.execute("drop table target; drop table target__auto_cdc")
     target.connection.execute("alter table web alter column city type integer using 1")
     said = refusal(target, FEED, WEB)
-    assert "column city has types that do not go together (feed: VARCHAR; web: INTEGER); cast it" in said
+    assert (
+        here("column city has types that do not go together (feed: VARCHAR; web: INTEGER); cast it") in said
+    )
 
 
 def test_keys_by_other_names(target: Direct) -> None:
@@ -175,9 +170,8 @@ def test_a_definition_that_changed(target: Direct) -> None:
     assert 1 == said.count("keys was id in the last run and is city, id now")
     target.connection.execute("alter table feed alter column seq type integer")
     target.connection.execute("alter table web alter column seq type integer")
-    assert "the type of sequence_by was BIGINT in the last run and is INTEGER now" in refusal(
-        target, FEED, WEB
-    )
+    said = here("the type of sequence_by was BIGINT in the last run and is INTEGER now")
+    assert said in refusal(target, FEED, WEB)
 
 
 # -- Rows --------------------------------------------------------------------------------------------------------------
@@ -206,7 +200,7 @@ def test_a_definition_that_changed(target: Direct) -> None:
 def test_bad_rows(target: Direct, rows: str, said: str, is_first: bool) -> None:
     """Of dumps and of changes, in the first run and later; two flows may dispute a place as two rows of one may."""
     if not is_first:
-        target.connection.execute("create table kept as from feed; delete from feed")
+        target.connection.execute("create table kept as select * from feed; delete from feed")
         target.run(
             OPTIONS,
             sql=compiled(
@@ -215,7 +209,7 @@ def test_bad_rows(target: Direct, rows: str, said: str, is_first: bool) -> None:
                 FlowSql("dump", "select * from dump where false", DUMP.options),
             ),
         )
-        target.connection.execute("insert into feed from kept")
+        target.connection.execute("insert into feed select * from kept")
     target.connection.execute(rows)
     assert said in refusal(target, FEED, WEB, DUMP)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.dbt.test_operations import arrive, operate, refuse, relations, write_model
 from tests.databases import here
+from tests.dbt.test_operations import arrive, operate, refuse, relations, write_model
 from tests.dbt_project import Project
 
 pytestmark = pytest.mark.dbt

@@ -299,7 +299,7 @@ def test_sql_that_is_wrong(target: Kept) -> None:
     )
     assert "is not valid SQL over the model's columns (id, city, op, seq)" in said["summed"]
     assert 'has "D" in double quotes' in said["quoted"]
-    assert "DuckDB says: Parser Error" in said["unfinished"]
+    assert here("DuckDB says: Parser Error") in said["unfinished"]
 
 
 def test_flows_whose_expectations_do_not_go_together(target: Kept) -> None:

@@ -246,3 +246,16 @@ def test_a_table_that_lost_its_numbers_is_not_gone_on_with(connection: Connectio
     appended(target)
     connection.execute("alter table target drop column __auto_cdc_run")
     assert "was rebuilt by something else, and feed was read in part" in refused(target)
+
+
+def test_without_its_companion_it_has_to_be_rebuilt(connection: Connection) -> None:
+    """Nothing else tells what it has, so that it cannot be taken over as other tables can."""
+    deliver(connection, {"id": 1, "n": 1})
+    target = make(connection)
+    appended(target)
+    connection.execute("drop table target__auto_cdc")
+    said = refused(target)
+    assert "exists without its companion" in said
+    assert "--full-refresh" in said
+    assert "adopt" not in said
+    assert 1 == appended(target, full_refresh=True)

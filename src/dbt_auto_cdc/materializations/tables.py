@@ -84,10 +84,10 @@ def builds_because(table: Table) -> str | None:
     if state.target is None:
         return "build the target" if state.companion is None else "build the target again: it is gone"
     if state.companion is None or state.control is None:
-        # What was believed when is not in the table alone, so a bitemporal one cannot be taken over.
+        # What was believed when, and which rows of its sources it has, is not in a table alone.
         taken_over = (
             ""
-            if spec.stored_as_scd_type == BITEMPORAL
+            if spec.stored_as_scd_type == BITEMPORAL or as_events(spec, state.feed).appends
             else f", take the table over as it is (dbt run-operation auto_cdc.adopt --args '{{model: {table.model}}}')"
         )
         problem = (

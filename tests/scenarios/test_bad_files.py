@@ -42,6 +42,13 @@ def landing(tmp_path: Path) -> Iterator[Landing]:
         ("a.json", {"header": True}, "read_files: header is for format csv, and this is json; leave it out"),
         ("a.json", {"schema_hints": "id"}, "schema_hints is 'id'; write columns with their types"),
         ("a.json", {"schema_hints": "id int, ID int"}, "schema_hints names id more than once"),
+        (
+            "a.json",
+            {"schema_hints": "_Rescued_data int"},
+            "schema_hints names _Rescued_data, and read_files has",
+        ),
+        ("a.json", {"schema_hints": "_metadata int"}, "schema_hints names _metadata, and read_files has"),
+        ("a.json", {"schema_hints": {"__auto_cdc" + "_run": "int"}}, "has a column of that name itself"),
         ("a.json", {"allow_overwrites": "yes"}, "allow_overwrites is 'yes'; write true or false"),
         ("a.json", {"max_files_per_trigger": 0}, "write a whole number above zero"),
         ("a.json", {"modified_after": "soon"}, "modified_after is 'soon'; write a time such as"),

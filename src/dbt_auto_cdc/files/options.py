@@ -284,6 +284,12 @@ def _together(values: Mapping[str, Any]) -> list[str]:
         problems.append(
             "ignore_corrupt_files does not go with format csv, where only reading all of a file tells; leave it out"
         )
+    ours = {str(values.get("rescued_data_column", "_rescued_data")).lower(), "_metadata"}
+    problems += [
+        f"schema_hints names {name}, and read_files has a column of that name itself; leave it out"
+        for name, _ in values.get("schema_hints", ())
+        if name.lower() in ours or names.is_reserved(name)
+    ]
     after, before = values.get("modified_after"), values.get("modified_before")
     if after and before and after >= before:
         problems.append(

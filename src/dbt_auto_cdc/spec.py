@@ -799,7 +799,7 @@ OPTIONS = options_of("auto_cdc")
 # Those that add rows without telling whether they were there before.
 APPENDING = ("append_flow", "replace_using")
 # Those whose SQL has to give everything in every run.
-WHOLE = ("auto_cdc_snapshot", "replace_where")
+WHOLE = ("auto_cdc_snapshot", "replace_where", "recomputed_table")
 
 # Options that order events.
 SEQUENCES = ("sequence_by", "system_sequence_by")

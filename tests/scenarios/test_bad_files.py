@@ -104,7 +104,7 @@ def test_where_all_files_are_read() -> None:
     """Options about what was read make no sense where nothing is remembered."""
     (read,) = reads.cut(read_files("a.json", max_files_per_trigger=1))
     assert [] == reads.problems_of([read], "auto_cdc")
-    for materialized in ("table", "view", "auto_cdc_snapshot"):
+    for materialized in ("table", "view", "auto_cdc_snapshot", "replace_where", "recomputed_table"):
         (problem,) = reads.problems_of([read], materialized)
         assert f"materialized as {materialized} reads all files in every run" in problem
 

@@ -373,10 +373,12 @@ def test_csv_files_without_a_byte(landing: Landing) -> None:
 
 
 def test_csv_in_folders_with_values(landing: Landing) -> None:
-    """What the name of a folder says is a column as others are."""
+    """What the name of a folder says is a column where the path has it so, and never by what is read together."""
     landing.put("day=2026-03-01/shop=7/a.csv", "k,s", "1,1")
-    landing.run("**/*.csv")
+    landing.run("day=*/shop=*/*.csv")
     assert [(1, 1, date(2026, 3, 1), 7)] == landing.rows("k", "s", "day", "shop")
+    landing.run("**/*.csv", full_refresh=True)
+    assert ["k", "s", "_rescued_data"] == list(landing.types())
 
 
 def test_csv_as_it_is_told(landing: Landing) -> None:
@@ -519,6 +521,23 @@ def test_whole_dumps_are_read_whole(landing: Landing) -> None:
     assert [(2, 2), (3, 1)] == landing.rows()
     tables = landing.target.connection.execute("select table_name from duckdb_tables()").fetchall()
     assert ("target__auto_cdc_files",) not in tables
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"materialized": "recomputed_table"}, {"materialized": "replace_where", "replace_where": "k > 0"}],
+)
+def test_what_is_computed_anew_reads_whole(landing: Landing, config: dict[str, object]) -> None:
+    """Every run reads every file; what is gone from the folder goes."""
+    landing.config = config
+    landing.put("a.json", {"k": 1})
+    landing.run()
+    landing.put("b.json", {"k": 2})
+    landing.run()
+    assert [(1,), (2,)] == landing.rows("k")
+    (landing.folder / "a.json").unlink()
+    landing.run()
+    assert [(2,)] == landing.rows("k")
 
 
 def test_a_part_of_the_source_leaves_no_record(landing: Landing) -> None:

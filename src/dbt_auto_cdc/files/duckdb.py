@@ -26,6 +26,8 @@ _LOOKED_THROUGH = 16 * 1024 * 1024
 _SAMPLED = 4 * 1024 * 1024
 _MOST_RECORDS = 200_000
 _TYPED_RECORDS = 10_240
+# A folder whose name is a value, as in `day=*/`.
+_FOLDER_VALUE = re.compile(r"[^/\\]=[^/\\]*[/\\]")
 _TABS = re.compile(r"\.tsv(\.\w+)?$")
 _READERS = {"csv": "read_csv", "parquet": "read_parquet", "avro": "read_avro"}
 # The table of the files that were read.
@@ -223,6 +225,9 @@ class Files:
             given = {"union_by_name": True}
         if self.options.ignore_missing_files:
             given["allow_empty"] = True
+        if self.options.format in {"csv", "parquet"}:
+            # Left to itself DuckDB goes by the files that are read together, which differ from run to run.
+            given["hive_partitioning"] = _FOLDER_VALUE.search(self.path) is not None
         given |= self.options.reader
         name = _READERS.get(self.options.format, "read_json_objects")
         file = "true" if self.options.format == "json" else text(FILE)

@@ -104,7 +104,7 @@ def _reading(engine: Engine | None, called: str, model: str) -> Engine:
 def problems(read: Read, materialized: str) -> list[str]:
     """Return why files do not go with a model's materialization: they go with every one, or are all read there."""
     given = read.options["given"]
-    if materialized == "replace_where" or materialized in _STEP_BY_STEP:
+    if materialized in _STEP_BY_STEP:
         return []
     return [
         f"read_files {read.name} has {name}, and a model materialized as {materialized} reads all files in every run;"

@@ -143,7 +143,8 @@ def distance(value: object) -> int | float | timedelta:
     interval = _INTERVAL.match(value) if isinstance(value, str) else None
     if interval is None:
         raise Problem(
-            f"is {value!r}; write a number for a numeric sequence or, for a date or timestamp, '2 days'"
+            f"is {value!r}; write a number for a numeric sequence or, for a date or timestamp, text like '2 days', in"
+            f" seconds, minutes, hours, days or weeks"
         )
     return timedelta(**{interval[2].lower() + "s": int(interval[1])})
 

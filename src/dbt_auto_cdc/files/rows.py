@@ -140,17 +140,11 @@ class Rows:
         return f"[{', '.join(text(one) for ones in self.shape.spellings.values() for one in ones) or chr(39) * 2}]"
 
     def _has_unknown(self) -> str:
-        """The condition that a JSON record has others.
-
-        As many fields as there are columns, with a value in each: then there is no other, and no need to compare.
-        """
-        keys, texts = f"rec.{_KEYS}", self._texts()
-        has_other = f"{keys} <> {self._known} and not list_has_all({self._known}, {keys})"
-        if any(len(ones) > 1 for ones in self.shape.spellings.values()):
-            return f"case when {keys} <> {self._known} then {has_other} else false end"
-        missing = [f"struct_extract(rec.{TEXTS}, {text(one)}) is null" for one in texts]
-        may_be = any_of([f"len({keys}) <> {len(texts)}", *missing])
-        return f"case when {may_be} then {has_other} else false end"
+        """The condition that a JSON record has others; most have the same fields in the same order."""
+        keys = f"rec.{_KEYS}"
+        return (
+            f"case when {keys} <> {self._known} then not list_has_all({self._known}, {keys}) else false end"
+        )
 
     def _unknown(self) -> Rescued:
         """What a JSON record has beside the columns, whatever it is called."""

@@ -128,6 +128,13 @@ def test_refusals(project: Project) -> None:
     project.write("models/bronze.sql", model.format(", schema_hints='id int', ignore_corrupt_files=true"))
     project.succeed("run")
     assert "1 file cannot be read, and left out until it changes, for example landing/a.json" in project.log
+    project.succeed("show", "--select", "bronze")
+    project.succeed("compile")
+    compiled = project.read(f"target/compiled/{project.name}/models/bronze.sql")
+    assert "where false" in compiled
+    project.write("models/bronze.sql", model.format(", schema_hints='id int'"))
+    project.succeed("run-operation", "auto_cdc.forget", "--args", "{model: bronze, keys: {id: 9}}")
+    project.write("models/bronze.sql", model.format(", schema_hints='id int', ignore_corrupt_files=true"))
     project.write("landing/a.json", '{"id": 1}')
     project.succeed("run")
     assert [(1,)] == project.query("select id from bronze")

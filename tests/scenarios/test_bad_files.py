@@ -132,6 +132,21 @@ def test_no_files_yet(landing: Landing) -> None:
     assert 0 == landing.run(schema_hints="k int, s int").figures["num_read_rows"]
 
 
+def test_only_files_that_cannot_be_read(landing: Landing) -> None:
+    """A first run that leaves all of them out knows no columns, and says what is wrong with one."""
+    landing.put("a.json", '{"k": 1')
+    said = refused(landing, ignore_corrupt_files=True)
+    assert "can be read yet, for example" in said
+    assert "a.json (DuckDB says: Invalid Input Error: Malformed JSON" in said
+
+
+def test_what_is_not_the_file_is_told(landing: Landing) -> None:
+    """A file is corrupt where the reader refuses what it holds, and not where the reader is told nonsense."""
+    landing.put("a.json", {"k": 1, "s": 1})
+    said = refused(landing, ignore_corrupt_files=True, options={"format": "nonsense"})
+    assert "Binder Error" in said
+
+
 @pytest.mark.parametrize("full_refresh", [True, False])
 def test_a_table_of_the_name_of_the_files(landing: Landing, full_refresh: bool) -> None:
     """One that is not ours is refused, and left as it is."""

@@ -45,6 +45,13 @@ FAULTS = (
     r"|[Aa]vro|schema mismatch|No files found|Cannot open file|No such file|auto_cdc: file |HTTP"
 )
 MISSING = r"No files found|Cannot open file|No such file"
+# What DuckDB says of anything but what a file holds.
+NOT_CORRUPT = (
+    rf"{MISSING}|HTTP|Permission denied|establish connection|[Ee]xtension|[Mm]emory"
+    r"|\b(Binder|Parser|Catalog|INTERNAL|INTERRUPT|TransactionContext) Error"
+)
+# The same for as long as a transaction goes on.
+TRANSACTION = "select epoch_us(now())"
 
 
 def is_remote(path: str) -> bool:
@@ -126,6 +133,8 @@ class Files:
         which = [
             # Without a look at the size, DuckDB asks an object store for every single file.
             "(size is not null or filename is not null)",
+            # An empty file may be one that somebody begins to write.
+            "coalesce(size, 1) > 0",
             *self._wanted("filename"),
             *self._in_time(),
         ]
@@ -147,6 +156,11 @@ class Files:
         return self._set(
             "files", f"select list({entry} order by path)\nfrom (\n{indented(found)}\n) as found"
         )
+
+    def count_empty(self) -> str:
+        """Return the query of how many files of `names` have no byte."""
+        which = ["size = 0", *self._wanted("filename"), *self._in_time()]
+        return f"select count(*) from read_blob({self.value('names')}) where {all_of(which)}"
 
     @property
     def patterns(self) -> list[str]:
@@ -182,9 +196,6 @@ class Files:
         every = (
             f"case when bytes <= {_LOOKED_THROUGH} then 1 else cast(ceil(bytes / {_SAMPLED}) as bigint) end"
         )
-        # An empty CSV file has no names of columns, and no rows.
-        some = "where size > 0" if self.options.format == "csv" else ""
-        unnested = f"select * from ({unnested}) {some}" if some else unnested
         paths = f"select list({_escaped('path')} order by path) from"
         return (
             self._set("paths", f"{paths} ({unnested}) as files"),
@@ -193,8 +204,26 @@ class Files:
 
     # corrupt files
 
-    def find_corrupt(self) -> str:
-        """Return the statement that puts those of `paths` that are seen to be corrupt into `corrupt`."""
+    def attempt(self, first: int, last: int) -> str:
+        """Return the query that reads some of `paths` to their end, counted from 1, and fails where a run would."""
+        paths = f"list_slice({self.value('paths')}, {first}, {last})"
+        counted = "*" if self.options.format == "json" else "columns(*)"
+        return f"select count({counted}) from {self.rows(paths, {})} as rec"
+
+    def path_of(self, number: int) -> str:
+        """Return the query of the path of one of `files`, counted from 1."""
+        return f"select {self.value('files')}[{number}].path"
+
+    def note_corrupt(self, numbers: Sequence[int]) -> str:
+        """Return the statement that puts those of `files`, counted from 1, into `corrupt`."""
+        path = f"{self.value('files')}[number].path"
+        return self._set("corrupt", f"select list_transform({list(numbers)}, lambda number: {path})")
+
+    def guess_corrupt(self) -> str:
+        """Return the statement that puts those of `paths` into `corrupt` that look so, without failing at one.
+
+        What it does not see stops the run.
+        """
         whole = {"json": _IS_JSON, "parquet": _IS_PARQUET, "avro": _IS_AVRO}[self.options.format]
         source = f"from read_blob({self.value('paths')})\nwhere size is not null"
         return self._set(
@@ -319,13 +348,12 @@ class Files:
         )
 
 
-# A file of JSON is one value, or one on each line.
-_TXT = "trim(try(decode(content)), ' ' || chr(9) || chr(10) || chr(13))"
-_LINE = "trim(line, ' ' || chr(9) || chr(13))"
+# A file of JSON is an array of objects, or objects one after the other: only between those does one follow on another.
+_BLANK = "' ' || chr(9) || chr(10) || chr(13)"
+_TXT = f"trim(try(decode(content)), {_BLANK} || chr(65279))"
+_OBJECTS = f"'[' || regexp_replace({_TXT}, '}}([ \\t\\r\\n]*)\\{{', '}},\\1{{', 'g') || ']'"
 _IS_JSON = (
-    f"coalesce({_TXT} = '' or (starts_with({_TXT}, '{{') and (json_valid({_TXT})"
-    f" or list_bool_and(list_transform(string_split({_TXT}, chr(10)), lambda line: {_LINE} = ''"
-    f" or (starts_with({_LINE}, '{{') and json_valid({_LINE}))))))"
+    f"coalesce({_TXT} = '' or (starts_with({_TXT}, '{{') and json_valid({_OBJECTS}))"
     f" or (try(json_type({_TXT})) = 'ARRAY' and coalesce(list_bool_and(list_transform("
     f"try(json_extract({_TXT}, '$[*]')), lambda one: starts_with(cast(one as varchar), '{{'))), true)), false)"
 )

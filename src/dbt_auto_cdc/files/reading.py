@@ -24,7 +24,9 @@ from dbt_auto_cdc.files.duckdb import (
     FAULTS,
     LOOKS_ELSEWHERE,
     MISSING,
+    NOT_CORRUPT,
     REGISTRY_COLUMNS,
+    TRANSACTION,
     Files,
 )
 from dbt_auto_cdc.files.local import listings
@@ -148,7 +150,7 @@ class _Found:
                 "ignore_missing_files needs DuckDB 2.0 or newer; leave it out, and run again instead"
             )
         self._list_names()
-        if not self._told(f"select count(*) where {self.files.value('names')} is not null")[0]:
+        if not self._has_names():
             return 0, 0
         self._asked(self.files.list_files())
         return self._count()
@@ -166,22 +168,55 @@ class _Found:
                 self.ask(statement)
         return int(str(number)), int(str(size))
 
-    def has_rows(self, number: int, size: int) -> bool:
-        """Whether there is anything to read: CSV files of no bytes have neither columns nor rows."""
-        return bool(number) and (size > 0 or self.options.format != "csv")
+    def _has_names(self) -> bool:
+        return bool(self._told(f"select count(*) where {self.files.value('names')} is not null")[0])
+
+    def has_empty(self) -> bool:
+        """Whether there are files without a byte, which are read when they have some."""
+        return self._has_names() and bool(self._told(self.files.count_empty())[0])
 
     def _told(self, query: str) -> Sequence[object]:
         return self._asked(query)[0]
 
-    def leave_corrupt_out(self) -> tuple[int, int, list[str]]:
-        """Take files that cannot be read from those that are; returns number and bytes of the rest, and the others."""
-        self._asked(self.files.find_corrupt())
+    def leave_corrupt_out(self, number: int) -> tuple[int, int, dict[str, str]]:
+        """Take files that cannot be read from those that are; returns number and bytes of the rest.
+
+        And the others, with what the engine says of each.
+        """
+        said = dict[int, str]()
+        # In a transaction an attempt that fails would end it, and with it what a hook did.
+        if self.ask(TRANSACTION) == self.ask(TRANSACTION):
+            self._asked(self.files.guess_corrupt())
+        else:
+            said = self._refused(1, number)
+            self.ask(self.files.note_corrupt(sorted(said)))
         found = self._told(f"select cast(to_json({self.files.value('corrupt')}) as varchar)")[0]
         corrupt = json.loads(str(found)) if found is not None else []
         self.ask(self.files.part("skipped"))
         if corrupt:
             self.ask(self.files.part("files"))
-        return *self._count(), list(corrupt or [])
+        reasons = [said[place] for place in sorted(said)] or [""] * len(corrupt)
+        return *self._count(), dict(zip(corrupt, reasons, strict=True))
+
+    def _refused(self, first: int, last: int) -> dict[int, str]:
+        """Return which files the reader refuses, with its words: all are tried at once, then halves of what fails."""
+        try:
+            self.ask(self.files.attempt(first, last))
+        except Exception as error:  # noqa: BLE001 - `_reason` raises what is not of the file
+            if first == last:
+                return {first: self._reason(first, error)}
+        else:
+            return {}
+        middle = (first + last) // 2
+        return self._refused(first, middle) | self._refused(middle + 1, last)
+
+    def _reason(self, place: int, error: Exception) -> str:
+        """Return what is wrong with a file; raises `AutoCdcError` where it is not the file."""
+        said = said_by(self.engine.name, error)
+        path = str(self._told(self.files.path_of(place))[0])
+        if re.search(NOT_CORRUPT, said.replace(path, "")):
+            raise self._refuse(f"{_fault(self.read)} {said}") from error
+        return said
 
     # columns
 
@@ -278,7 +313,10 @@ class _Found:
 
     def plain(self) -> str:
         """Return the rows of all files that are there now, which the SQL names one by one."""
-        has_rows = self.has_rows(*self.look())
+        number, _ = self.look()
+        if number and self.options.ignore_corrupt_files:
+            number, *_ = self.leave_corrupt_out(number)
+        has_rows = bool(number)
         shape, _ = self.shape(has_files=has_rows)
         if not has_rows:
             return Rows(self.files, shape, self.engine).none()
@@ -376,16 +414,17 @@ class _Run:
         """Return what the run does with the files."""
         found, read = self.found, self.found.read
         number, size = found.look()
-        corrupt = list[str]()
+        corrupt = dict[str, str]()
         if number and found.options.ignore_corrupt_files:
-            number, size, corrupt = found.leave_corrupt_out()
-        has_rows = found.has_rows(number, size)
-        shape, new = found.shape(has_files=has_rows)
-        self._refuse(shape, new, number)
+            number, size, corrupt = found.leave_corrupt_out(number)
+        shape, new = found.shape(has_files=bool(number))
+        if not shape.types:
+            raise self._lacks(number, corrupt)
+        self._refuse(new)
         only_noted = self._is_first and not found.options.include_existing_files
         empty = found.no_rows(shape)
         is_whole = read.header in self.around.whole
-        reads_none = not has_rows or only_noted or self.around.partial == "--empty"
+        reads_none = not number or only_noted or self.around.partial == "--empty"
         told = f"files {read.name}: {number} of {read.options['path']}, {size} bytes"
         return Reading(
             name=read.name,
@@ -400,15 +439,24 @@ class _Run:
             faults=self._faults(),
         )
 
-    def _refuse(self, shape: Shape, new: Sequence[str], files: int) -> None:
-        if not shape.types:
-            path = self.found.read.options["path"]
-            there = f"no file of {path} {'has a field' if files else 'is there'} yet"
-            problem = (
-                f"{there}, so its columns are not known; let a file come, or name columns with their types,"
-                f" schema_hints='id bigint, ...', and the run goes on without"
-            )
-            raise AutoCdcError(self.around.model, [f"read_files {self.found.read.name}: {problem}"])
+    def _lacks(self, files: int, corrupt: Mapping[str, str]) -> AutoCdcError:
+        """What is said where nothing tells the columns."""
+        path = self.found.read.options["path"]
+        if files:
+            there = f"no file of {path} has a field yet"
+        elif corrupt:
+            there = f"no file of {path} can be read yet{_example(corrupt)}"
+        elif self.found.has_empty():
+            there = f"there are only empty files of {path} yet"
+        else:
+            there = f"no file of {path} is there yet"
+        problem = (
+            f"{there}, so its columns are not known; let a file come, or name columns with their types,"
+            f" schema_hints='id bigint, ...', and the run goes on without"
+        )
+        return AutoCdcError(self.around.model, [f"read_files {self.found.read.name}: {problem}"])
+
+    def _refuse(self, new: Sequence[str]) -> None:
         if new and self.found.options.schema_evolution_mode == "fail_on_new_columns":
             number, them = ("a new field", "it") if len(new) == 1 else (f"{len(new)} new fields", "them")
             problem = (
@@ -417,13 +465,15 @@ class _Run:
             )
             raise AutoCdcError(self.around.model, [f"read_files {self.found.read.name}: {problem}"])
 
-    def _warnings(self, corrupt: Sequence[str]) -> tuple[str, ...]:
+    def _warnings(self, corrupt: Mapping[str, str]) -> tuple[str, ...]:
         if not corrupt:
             return ()
         number, change = (
             ("1 file", "it changes") if len(corrupt) == 1 else (f"{len(corrupt)} files", "they change")
         )
-        text = f"{number} cannot be read, and left out until {change}, for example {corrupt[0]}"
+        text = f"{number} cannot be read, and left out until {change}{_example(corrupt)}"
+        if self.found.read.header not in self.around.whole:
+            text += f"; in {self.around.relations.files}, state is 'skipped' for such files"
         return (f"read_files {self.found.read.name}: {text}",)
 
     def _faults(self) -> tuple[Fault, ...]:
@@ -473,6 +523,11 @@ class _Run:
         return self.found.files.forget(registry, held)
 
 
+def _example(corrupt: Mapping[str, str]) -> str:
+    path, said = next(iter(corrupt.items()))
+    return f", for example {path}" + (f" ({said.strip()})" if said else "")
+
+
 def _insert_position(companion: str, position: Position) -> Step:
     sql = (
         f"insert into {companion} ({names.KIND}, {names.CONTROL}) values ('position', {text(position.text)})"
@@ -481,8 +536,11 @@ def _insert_position(companion: str, position: Position) -> Step:
 
 
 def reads_in_steps(*, materialized: str, command: str) -> bool:
-    """Tell whether a model is run by one of our materializations, which looks at the files by itself."""
-    return materialized in SPECS and command in {"run", "build", "retry", "clone"}
+    """Tell whether a model is run by one of our materializations, which looks at the files by itself.
+
+    So do operations on such a model, which compile it, as far as they need its rows.
+    """
+    return materialized in SPECS and command in {"run", "build", "retry", "clone", "run-operation"}
 
 
 EXPORTS: dict[str, Callable[..., object]] = {"read_files": read_files, "reads_in_steps": reads_in_steps}

@@ -140,18 +140,19 @@ class Rows:
         return f"[{', '.join(text(one) for ones in self.shape.spellings.values() for one in ones) or chr(39) * 2}]"
 
     def _has_unknown(self) -> str:
-        """The condition that a JSON record has others; most have the same fields in the same order."""
+        """The condition that a JSON record has others, or one twice; most have the same fields in the same order."""
         keys = f"rec.{_KEYS}"
-        return (
-            f"case when {keys} <> {self._known} then not list_has_all({self._known}, {keys}) else false end"
-        )
+        differs = f"len(list_intersect({self._known}, {keys})) < len({keys})"
+        return f"case when {keys} <> {self._known} then {differs} else false end"
 
     def _unknown(self) -> Rescued:
-        """What a JSON record has beside the columns, whatever it is called."""
-        other = f"list_filter(rec.{_KEYS}, lambda one: not list_contains({self._known}, one))"
-        pointer = "'/' || replace(replace(one, '~', '~0'), '/', '~1')"
-        entry = f"cast(to_json(one) as varchar) || ':' || cast(json_extract(rec.json, {pointer}) as varchar)"
-        members = f"array_to_string(list_transform({other}, lambda one: {entry}), ',')"
+        """What a JSON record has beside the columns, whatever it is called: also a field that it had before."""
+        keys = f"rec.{_KEYS}"
+        field, value = f"{keys}[place]", "json_extract(rec.json, '$.*')[place]"
+        is_other = f"not list_contains({self._known}, {field}) or list_position({keys}, {field}) < place"
+        places = f"list_filter(range(1, len({keys}) + 1), lambda place: {is_other})"
+        entry = f"cast(to_json({field}) as varchar) || ':' || cast({value} as varchar)"
+        members = f"array_to_string(list_transform({places}, lambda place: {entry}), ',')"
         return Rescued(f"rec.{_UNKNOWN}", members)
 
     def _beside(self) -> list[Rescued]:

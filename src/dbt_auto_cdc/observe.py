@@ -94,6 +94,7 @@ def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tu
         whole=_whole(model),
         partial=partial,
         positions={position.name.lower(): position for position in state.positions},
+        named=_named(model),
         flows=_flows_of_reads(flows),
     )
     readings = reads.observed(reads.cut(sql), around)
@@ -113,6 +114,12 @@ def _flows_of_reads(flows: Sequence[Flow]) -> dict[str, tuple[str, ...]]:
         for read in reads.cut(flow.sql):
             found[read.header] = (*found.get(read.header, ()), flow.name)
     return found
+
+
+def _named(model: Model) -> frozenset[str]:
+    """Return the names of all reads in the model's SQL, also in flows that are not read again."""
+    sqls = (model.sql, *(flow.sql for flow in model.flows))
+    return frozenset(read.name.lower() for sql in sqls for read in reads.cut(sql))
 
 
 def _whole(model: Model) -> frozenset[str]:

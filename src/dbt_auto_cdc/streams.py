@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from dbt_auto_cdc import names, reads
+from dbt_auto_cdc import first_read, names, reads
 from dbt_auto_cdc.engines.base import Engine
-from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, said_by
+from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, listed, said_by
 from dbt_auto_cdc.plan import Rule, Step
 from dbt_auto_cdc.reads import Around, Read
-from dbt_auto_cdc.relations import feed_identifier, working_relation
+from dbt_auto_cdc.relations import companion_identifier, feed_identifier, working_relation
 from dbt_auto_cdc.resolve import Columns
 from dbt_auto_cdc.scd.changes import condition_expression
 from dbt_auto_cdc.spec import APPENDING, SPECS, Problem, distance, is_name, unknown_name, unquoted
@@ -63,11 +63,16 @@ def stream(  # noqa: PLR0913 - one call from Jinja, all by name
     if problems:
         raise AutoCdcError(model, problems)
     is_cte = bool(getattr(relation, "is_cte", False))
-    read_from = relation
+    read_from, noted = relation, {name: value for name, value in given.items() if name != "name"}
     if given.get("change_feed") and not is_cte:
-        feed = feed_identifier(str(relation.identifier), adapter_type)
-        read_from = relation.incorporate(path={"identifier": feed}, type="table")
-    noted = {name: value for name, value in given.items() if name != "name"}
+        feed, companion = (
+            relation.incorporate(
+                path={"identifier": of(str(relation.identifier), adapter_type)}, type="table"
+            )
+            for of in (feed_identifier, companion_identifier)
+        )
+        read_from = feed
+        noted |= {"target": str(relation), "companion": str(companion)}
     noted |= {"relation": str(read_from), "is_cte": is_cte}
     name = str(given.get("name", relation.identifier if executes else ""))
     read = Read(KIND, name, noted, f"select * from {read_from}")
@@ -178,6 +183,7 @@ class _Stream:
     offset: str
     type: str
     position: Position | None
+    as_it_is: first_read.AsItIs | None = None
 
     @property
     def relation(self) -> str:
@@ -191,6 +197,8 @@ class _Stream:
 
     def reading(self) -> Reading:
         """Return what a run does with the stream."""
+        if self.as_it_is is not None:
+            return self._of_the_table(self.as_it_is)
         rows = self._columns()
         since = self._since()
         until = f"{self.offset} <= (select {names.GREATEST} from {self.reach})"
@@ -204,6 +212,35 @@ class _Stream:
             record=(self._remember(),),
             working=(self.reach,),
             told=self._told(),
+        )
+
+    def _of_the_table(self, taken: first_read.AsItIs) -> Reading:
+        """Read the rows that the table has in the place of a feed that lacks some."""
+        engine, identifier = self.around.engine, self.around.relations.identifier
+        working = working_relation(engine, identifier, f"{names.AS_IT_IS}_{self.number}")
+        reach = Step(
+            f"see how far stream {self.read.name} reaches",
+            engine.create_working(self.reach, taken.reach(working)),
+        )
+        return Reading(
+            name=self.read.name,
+            header=self.read.header,
+            look=f"select {self._columns()}\nfrom {self.relation} as src",
+            sql=taken.read(working),
+            first=(
+                Step(
+                    f"take the rows of {taken.target} as they are",
+                    engine.create_working(working, taken.rows()),
+                ),
+                reach,
+                self._check(),
+            ),
+            record=(self._remember(),),
+            working=(working, self.reach),
+            told=(
+                f"stream {self.read.name}: the rows of {taken.target} as they are, for its change feed does not begin"
+                f" with its first rows"
+            ),
         )
 
     def _told(self) -> str:
@@ -245,7 +282,7 @@ class _Stream:
             names.GREATEST: f"select {greatest} {source}",
             names.UNKNOWN: f"select count(*) {source} where {self.offset} is null",
         }
-        if self._counts_runs or self._counts_versions:
+        if self._first_at_most:
             parts[names.FIRST] = f"select min({self.offset}) {source}"
         columns = comma(f"({select}) as {name}" for name, select in parts.items())
         query = Query().then("reach", f"select\n    {columns}")
@@ -253,14 +290,19 @@ class _Stream:
         return Step(f"see how far stream {self.read.name} reaches", sql)
 
     @property
-    def _counts_runs(self) -> bool:
-        """Whether the offset is the number of runs, which tells a table that was built anew whatever came since."""
-        return self.by == names.RUN and self.position is not None
+    def _counts_versions(self) -> bool:
+        """Whether it is a change feed: it must still hold the version that follows."""
+        return bool(self.read.options.get("change_feed")) and self.as_it_is is None
 
     @property
-    def _counts_versions(self) -> bool:
-        """Whether it is a change feed that was read before: it must still hold the version that follows."""
-        return bool(self.read.options.get("change_feed")) and self.position is not None
+    def _first_at_most(self) -> str:
+        """At most what the least offset may be, as SQL, or nothing where that says nothing.
+
+        The number of runs tells a table that was built anew, whatever came since.
+        """
+        if self._counts_versions:
+            return "1" if self.position is None else f"{self._last} + 1"
+        return self._last if self.by == names.RUN and self.position is not None else ""
 
     @property
     def _moved(self) -> str:
@@ -270,13 +312,10 @@ class _Stream:
         """Refuse a stream that lost its order. Out: one row of measures."""
         greatest, prefix = names.GREATEST, f"stream_{self.number}"
         missing, behind = f"{prefix}_missing", f"{prefix}_behind"
-        moved, fell, anew = f"{greatest} is not null", "false", "false"
+        moved, fell = f"{greatest} is not null", "false"
         if self.position is not None:
             moved, fell = f"{greatest} > {self._last}", f"{greatest} < {self._last}"
-        if self._counts_runs:
-            anew = f"{names.FIRST} > {self._last}"
-        elif self._counts_versions:
-            anew = f"{names.FIRST} > {self._last} + 1"
+        anew = f"{names.FIRST} > {self._first_at_most}" if self._first_at_most else "false"
         sql = (
             f"select\n    {names.UNKNOWN} as {missing},\n"
             f"    case when {fell} then 1 else 0 end as {behind},\n"
@@ -319,6 +358,9 @@ class _Stream:
             rules.append(
                 Rule(f"{prefix}_anew", f"stream {name}: {self.relation} {lost}; {_ways_out(model, name)}")
             )
+        elif self._counts_versions:
+            trimmed = f"{self.relation} was trimmed, or began anew, while this run began; run it again"
+            rules.append(Rule(f"{prefix}_anew", f"stream {name}: {trimmed}"))
         return rules
 
     def _remember(self) -> Step:
@@ -375,7 +417,8 @@ def _observed(read: Read, around: Around, number: int) -> _Stream:
     by = _what_it_goes_by(read, around, columns)
     offset, type_name = _offset(read, around, columns, by)
     position = around.positions.get(read.name.lower()) if around.goes_on else None
-    found = _Stream(read, around, number, columns, by, offset, type_name, position)
+    taken = _as_it_is(read, around, columns) if position is None and read.options.get("change_feed") else None
+    found = _Stream(read, around, number, columns, by, offset, type_name, position, taken)
     wrong = [*_unfit_type(found), *_unfit_look_back(found), *_unfit_position(found)]
     if wrong:
         raise AutoCdcError(around.model, wrong)
@@ -398,6 +441,25 @@ def _columns_of(read: Read, around: Around) -> tuple[Column, ...]:
                 " (it is the change feed of a model that has change_data_feed=true, from its next run on)"
             )
         raise AutoCdcError(around.model, [problem]) from error
+
+
+def _as_it_is(read: Read, around: Around, columns: tuple[Column, ...]) -> first_read.AsItIs | None:
+    """Return what is read in the place of a feed that does not begin with the table's first rows, else nothing."""
+    feed, target, companion = (str(read.options[name]) for name in ("relation", "target", "companion"))
+    looked_at = companion
+    try:
+        if first_read.has_everything(around.ask, feed, companion):
+            return None
+        looked_at = target
+        found = _asked(around, around.engine.describe_relation(target))
+    except Exception as error:
+        said = said_by(around.engine.name, error)
+        problem = (
+            f"stream {read.name}: {looked_at} cannot be read, which is looked at before a change feed is read for the"
+            f" first time; {said}"
+        )
+        raise AutoCdcError(around.model, [problem]) from error
+    return first_read.AsItIs(feed, target, companion, columns, found, around.engine)
 
 
 def _what_it_goes_by(read: Read, around: Around, columns: tuple[Column, ...]) -> str:
@@ -473,7 +535,7 @@ def _unfit_look_back(found: _Stream) -> list[str]:
 def _unfit_position(found: _Stream) -> list[str]:
     position, name, model = found.position, found.read.name, found.around.model
     if position is None:
-        return []
+        return _unfit_beginning(found)
     if position.is_sample:
         target = found.around.relations.target
         problem = f"stream {name}: {target} was built from a sample of it, whose rows would come twice"
@@ -494,6 +556,33 @@ def _unfit_position(found: _Stream) -> list[str]:
         f"stream {name}: flow {flow} would miss what other flows read of it, up to {position.value}; for a flow that is"
         f" new give it a name of its own, as in name='{name}_2', and for one that got another name write the old one"
         for flow in found.new_flows
+    ]
+
+
+def _unfit_beginning(found: _Stream) -> list[str]:
+    """Refuse a stream without a position where it may be one that had another name: its rows would come twice."""
+    around, name = found.around, found.read.name
+    if not (around.appends and around.goes_on):
+        return []
+    gone = [
+        position
+        for folded, position in around.positions.items()
+        if position.kind == KIND and folded not in around.named
+    ]
+    if not gone:
+        return []
+    left, model = gone[0].name, around.model
+    shown = listed(position.name for position in gone)
+    problem = (
+        f"stream {name} was never read, and {shown}, which {'was' if len(gone) == 1 else 'were'} read before, is not in"
+        f" the model any more, so the rows of a relation that was renamed would come twice"
+    )
+    forget = f"dbt run-operation auto_cdc.reset_streams --args '{{model: {model}, streams: [{left}]}}'"
+    return [
+        (
+            f"{problem}; if {name} is {left} under another name, write name='{left}', which goes on there; if it is"
+            f" another one, forget {left} ({forget}), or rebuild the target with --full-refresh"
+        )
     ]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.execute import Sent
 from tests import databases
 from tests.databases import Connection, Postgres, columns_of, create_table
 from tests.direct import Direct
@@ -402,3 +403,32 @@ def test_rows_that_are_committed_out_of_order(connection: Connection) -> None:
         Direct(connection, name).run(config, sql=f"select * from {read} as s")
     found = {name: sorted(row["id"] for row in Direct(connection, name).rows()) for name in targets}
     assert {"plain": [2], "target": [1, 2]} == found
+
+
+def test_a_source_that_runs_while_its_feed_is_read_first(connection: Connection) -> None:
+    """Rows and version are of one moment: what a run writes between two steps is read by the next one, once."""
+    source, reader = Direct(connection, "source"), Direct(connection, "log")
+    fed = {**OPTIONS, "change_data_feed": True}
+    feed(connection, (1, "Oslo", 1), (2, "Rome", 1))
+    source.run({**fed, "change_data_feed": False})
+    source.run(fed)
+    sql = f"select id, name, _change_type from {stream('source', model='log', change_feed=True)} as s"
+    plan, sent = reader.plan(APPENDS, sql=sql), reader._send
+    names = [step.name for step in plan.steps]
+    assert ['take the rows of "source" as they are', "see how far stream source reaches"] == names[:2]
+
+    def send(name: str, statement: str) -> Sent:
+        # Before the rows are taken, and after that, before anything else is asked.
+        if name in names[:2]:
+            with another(connection) as own:
+                row = (3, "Kiel", 2) if name == names[0] else (4, "Bonn", 3)
+                feed(own, row)
+                Direct(own, "source").run(fed)
+        return sent(name, statement)
+
+    reader._send = send  # type: ignore[method-assign]
+    reader.execute(plan)
+    assert [1, 2, 3] == sorted(row["id"] for row in reader.rows())
+    reader._send = sent  # type: ignore[method-assign]
+    reader.run(APPENDS, sql=sql)
+    assert [1, 2, 3, 4] == sorted(row["id"] for row in reader.rows())

@@ -89,14 +89,23 @@ def test_without_the_option_there_is_no_step_and_no_table(connection: Connection
 
 
 def test_it_begins_with_the_next_change(connection: Connection) -> None:
-    """Switched on over a table that is there, the feed holds what changes from then on."""
+    """Switched on over a table that is there, the feed holds what changes from then on, from version 2."""
     target = Fed(connection)
     create_table(connection, "feed", TYPES, [event(1, 1, "a"), event(2, 1, "b")])
     super(Fed, target).run({**OPTIONS, "change_data_feed": False})
     send(target, event(1, 1, "a"))
     assert [] == changes(target)
-    send(target, event(1, 2, "c"))
-    assert [(1, 1, "a", "update_preimage"), (1, 1, "c", "update_postimage")] == changes(target)
+    send(target, event(1, 2, "c"), begins=True)
+    assert [(2, 1, "a", "update_preimage"), (2, 1, "c", "update_postimage")] == changes(target)
+
+
+def test_a_rebuild_that_switches_it_on_begins_with_all_rows(connection: Connection) -> None:
+    """There was no feed that it could go on from, so it leads from nothing to the rows that are there."""
+    target = Fed(connection)
+    create_table(connection, "feed", TYPES, [event(1, 1, "a"), event(2, 1, "b")])
+    super(Fed, target).run({**OPTIONS, "change_data_feed": False})
+    send(target, event(1, 2, "a"), event(2, 1, "c"), full_refresh=True, begins=True)
+    assert [(1, 1, "a", "insert"), (1, 2, "c", "insert")] == changes(target)
 
 
 def test_switched_off_and_on_again(connection: Connection) -> None:
@@ -203,8 +212,8 @@ def test_columns_follow_in_a_run_that_reads_nothing(connection: Connection) -> N
     create_table(connection, "feed", TYPES, [event(1, 1, "a")])
     super(Fed, target).run({**OPTIONS, "change_data_feed": False})
     send(target, types={"n": "INTEGER"}, partial="--empty")
-    send(target, event(1, 2, "b", n=1), types={"n": "INTEGER"})
-    assert [(1, 1, "a", None, "update_preimage"), (1, 1, "b", 1, "update_postimage")] == changes(target, "n")
+    send(target, event(1, 2, "b", n=1), types={"n": "INTEGER"}, begins=True)
+    assert [(2, 1, "a", None, "update_preimage"), (2, 1, "b", 1, "update_postimage")] == changes(target, "n")
 
 
 @pytest.mark.parametrize("name", ["_change_type", "_COMMIT_VERSION", "_commit_timestamp"])

@@ -102,6 +102,51 @@ def test_a_new_stream_starts_at_its_beginning(connection: Connection) -> None:
     assert 1 == run(target, select(offset="n", name="again"))
 
 
+def test_a_stream_that_may_have_had_another_name_is_refused(connection: Connection) -> None:
+    """Where rows are only added: one that goes while one comes may be a relation that was renamed."""
+    make(connection, (1, 1))
+    target = Direct(connection, materialized="append_flow")
+    target.run({}, sql=select(offset="n"))
+    connection.execute("alter table feed rename to raw")
+    make(connection, (7, 1), feed="other")
+    said = refused(target, select("raw", offset="n"), {})
+    assert "stream raw was never read, and feed, which was read before, is not in the model any more" in said
+    assert "write name='feed'" in said
+    assert "reset_streams --args '{model: target, streams: [feed]}'" in said
+    kept = select("raw", offset="n", name="feed")
+    assert 0 == target.run({}, sql=kept).figures["num_output_rows"]
+    both = f"{kept} union all {select('other', offset='n')}"
+    assert 1 == target.run({}, sql=both).figures["num_output_rows"]
+    assert 0 == target.run({}, sql=select("other", offset="n")).figures["num_output_rows"]
+    assert [1, 7] == ids(target)
+
+
+def test_one_source_in_the_place_of_another(connection: Connection) -> None:
+    """It is read from its beginning once the old one is forgotten, or where the target is rebuilt."""
+    make(connection, (1, 1))
+    make(connection, (11, 1), feed="other")
+    target = Direct(connection, materialized="append_flow")
+    target.run({}, sql=select(offset="n"))
+    assert "write name='feed'" in refused(target, select("other", offset="n"), {})
+    assert "forget feed" not in target.run({}, sql=select("other", offset="n"), partial="--empty").message
+    target.reset_streams(["feed"])
+    target.run({}, sql=select("other", offset="n"))
+    assert [1, 11] == ids(target)
+    target.run({}, sql=select(offset="n"), full_refresh=True)
+    assert [1] == ids(target)
+
+
+def test_a_flow_beside_one_that_was_read_once(connection: Connection) -> None:
+    """The stream of a flow that is done is still in the model, so a new one beside it is no other name of it."""
+    make(connection, (1, 1))
+    make(connection, (11, 1), feed="other")
+    target = Direct(connection, materialized="append_flow")
+    once = FlowSql("old", select(offset="n"), {"once": True})
+    target.run({}, sql=compiled(once))
+    target.run({}, sql=compiled(once, FlowSql("new", select("other", offset="n"))))
+    assert [1, 11] == ids(target)
+
+
 def test_one_stream_twice_is_one(connection: Connection) -> None:
     """A model may use a stream in several places: each run gives all of them the same rows."""
     make(connection, (1, 1), (2, 2))
@@ -473,6 +518,9 @@ def test_a_change_feed_is_read_by_its_versions(connection: Connection) -> None:
     types = {"id": "INTEGER", "n": "BIGINT", "_change_type": "VARCHAR", "_commit_version": "BIGINT"}
     feed = "feed__auto_cdc_changes"
     create_table(connection, feed, types, [{"id": 1, "n": 1, "_change_type": "insert", "_commit_version": 1}])
+    companion = {"__auto_cdc_kind": "VARCHAR", "__auto_cdc_control": "VARCHAR"}
+    record = dict(zip(companion, ("control", '{"change_data_feed": true}'), strict=True))
+    create_table(connection, "feed__auto_cdc", companion, [record])
     target = Direct(connection, materialized="append_flow")
     sql = select("feed", change_feed=True)
     assert 1 == target.run({}, sql=sql).figures["num_output_rows"]

@@ -119,7 +119,8 @@ def _kept(job: Job, number: int, step: Step) -> tuple[Step, ...]:
 def built(job: Job, before: State, target: str, companion: str) -> tuple[Step, ...]:
     """Write down what building the target anew changes, before it takes the place of what is there.
 
-    Where that cannot be compared with it, or is gone, and where the feed lacks changes, it begins anew with all rows.
+    Where that cannot be compared with it, or is gone, and where the feed lacks changes, it begins anew with all rows;
+    where there was none, it begins with them.
     """
     there = job.state.changes
     if not job.spec.change_data_feed:
@@ -127,7 +128,9 @@ def built(job: Job, before: State, target: str, companion: str) -> tuple[Step, .
     _refuse(job)
     old = _comparable(job, before)
     altered = _altered(job, there.columns) if there.columns is not None else None
-    begins = old is None or (there.columns is not None and (altered is None or not there.is_whole))
+    is_first = there.columns is None and there.version is None
+    lacks = there.columns is not None and (altered is None or not there.is_whole)
+    begins = old is None or is_first or lacks
     missing = int(
         (begins and there.columns is not None) or (there.version is not None and not there.is_whole)
     )
@@ -248,7 +251,8 @@ def _counted_from(job: Job, *, skips: bool) -> tuple[Step, ...]:
     """See that the companion of a target that goes on knows the last version."""
     version = job.state.changes.version
     if version is None:
-        return (_count_from(job, job.companion, _last_of_the_feed(job, 0)),)
+        # Version 1 is that of the first rows, which such a feed lacks: who reads it tells by that.
+        return (_count_from(job, job.companion, _last_of_the_feed(job, 1)),)
     if not skips:
         return ()
     sql = f"update {job.companion} set {names.CONTROL} = '{version + 1}'\nwhere {names.KIND} = {text(names.FEED)}"

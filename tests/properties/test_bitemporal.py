@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.scd import bitemporal
+from dbt_auto_cdc.scd import scd2
 from tests.bitemporal_model import SYSTEM_END, Bitemporal, Figures, Known, overlaps
 from tests.databases import Connection
 from tests.followed import Target, untouched_versions_stay
@@ -212,7 +212,7 @@ def test_in_order_of_system_time(connection: Connection, stream: Stream) -> None
 def test_where_few_versions_end(connection: Connection, stream: Stream) -> None:
     """In a large target versions that are believed no more are written anew, not ended in place: same table."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bitemporal, "IN_PLACE_FROM", 0)
+        patch.setattr(scd2, "IN_PLACE_FROM", 0)
         target = Watched(connection, stream.shape)
         for run in stream.runs:
             target.run(run)

@@ -26,8 +26,8 @@ class Engine:
     `locator` is the expression for a row's place in a table, stable within a transaction as long as the row is
     not written. With `named_structs` a struct is of a type that has to be created: one a target, beside it. `begin`
     opens a transaction where dbt does not. `union` joins the SELECTs of flows where dbt or a person runs a model's SQL
-    as it is. With `moves_tables` a table goes to another schema as it is; else it is copied. With `overwrites` a narrow
-    row is better changed where it is than removed and added anew.
+    as it is. With `moves_tables` a table goes to another schema as it is; else it is copied. With `overwrites` a row
+    is better changed where it is than removed and added anew.
     """
 
     name: str

@@ -22,7 +22,7 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
 from dbt_auto_cdc.scd import bitemporal_partial, changes, check, walls, writes
 from dbt_auto_cdc.scd.job import Job, of
-from dbt_auto_cdc.scd.scd2 import FEW_ENDED, IN_PLACE_FROM, MANY_ENDED, REMOVED, WRITTEN, differences
+from dbt_auto_cdc.scd.scd2 import FEW_ENDED, MANY_ENDED, REMOVED, WRITTEN, differences, few
 from dbt_auto_cdc.scd.walls import BEFORE, SO_FAR, line
 from dbt_auto_cdc.sql import Query, any_of, comma
 
@@ -456,7 +456,7 @@ def measure(job: Job) -> Step:
         return f"count(case when {condition} then 1 end)"
 
     removed, ended = count(_IS_REMOVED), count(_IS_ENDED)
-    is_few = f"{ended} * {IN_PLACE_FROM} <= (select count(*) from {job.target})"
+    is_few = few(job, ended)
     alone = f"case when {ended} > 0 and {is_few} then 0 else 1 end"
     changed = "evt.is_base and not evt.is_same"
     sql = f"""

@@ -131,7 +131,7 @@ def timeline(job: Job) -> tuple[Step, ...]:
     if job.partial:
         filled = Step(
             "fill what the events left out",
-            job.engine.create_working(line(job), scd2_partial.filled(job, _given(job))),
+            job.engine.create_working(line(job), scd2_partial.filled(job, _given(job)), keys=job.keys),
             cut.only_if,
         )
         return (filled, cut) if job.builds else (_lined_up(job), filled, cut)
@@ -154,7 +154,9 @@ def _lined_up(job: Job) -> Step:
     ]
     query = query.then("line", "\nunion all\n".join(source.strip() for source in sources))
     return Step(
-        "line up the events of the touched keys", job.engine.create_working(_given(job), query), (check.NEW,)
+        "line up the events of the touched keys",
+        job.engine.create_working(_given(job), query, keys=job.keys),
+        (check.NEW,),
     )
 
 
@@ -601,6 +603,16 @@ def _ended(job: Job) -> Query:
     )
 
 
+def few(job: Job, ended: str) -> str:
+    """The condition that so few versions end that they are better written anew; never where an engine overwrites rows.
+
+    Some engines know how many rows a table has, others have to read it.
+    """
+    if job.engine.overwrites:
+        return "false"
+    return f"{ended} * {IN_PLACE_FROM} <= (select count(*) from {job.target})"
+
+
 def measure(job: Job) -> Step:
     """Count what will be written, and refuse bounds written by hand that cannot be."""
 
@@ -611,7 +623,7 @@ def measure(job: Job) -> Step:
     removed = f"{count(stored)} - {count(names.SAME)}"
     rewritten = count(f"{_IS_WRITTEN} and {names.REPLACES} is not null")
     ended = count(_IS_ENDED)
-    is_few = f"{ended} * {IN_PLACE_FROM} <= (select count(*) from {job.target})"
+    is_few = few(job, ended)
     alone = f"case when {ended} > 0 and {is_few} then 0 else 1 end"
     measured = f"""
 select

@@ -6,8 +6,11 @@ READY  := $(VENV)/.ready
 # DuckDB's extensions come as packages for a release of their own, hence another environment.
 EXTENSIONS := .venv-extensions
 
+# What can run on Spark so far.
+SPARK_TESTS ?= tests/engines tests/scenarios/test_cases.py -k "not any_order"
+
 .DEFAULT_GOAL := help
-.PHONY: help demo tutorial test test-postgres lint format bench docs reference test-extensions test-matrix test-kills build clean
+.PHONY: help demo tutorial test test-postgres test-sail test-spark lint format bench docs reference test-extensions test-matrix test-kills build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +26,12 @@ test: lint ## Lint, type check and test
 
 test-postgres: $(READY) ## Test on PostgreSQL: the packaged server, and each of Debian's that is installed (RELEASES="15" for some)
 	BIN=$(BIN) scripts/test-postgres $(RELEASES)
+
+test-sail: .venv-sail/.ready ## Test the language of Spark on Sail, with Delta tables: a quick check
+	.venv-sail/bin/python scripts/with-spark --sail .venv-sail/bin/pytest -n 2 --engine sail $(SPARK_TESTS)
+
+test-spark: .venv-spark/.ready ## Test on Spark with Iceberg tables; needs Java 8, 11 or 17, and much time
+	.venv-spark/bin/python scripts/with-spark .venv-spark/bin/pytest --engine spark $(SPARK_TESTS)
 
 lint: $(READY) ## Lint and type check
 	$(BIN)/ruff check
@@ -53,7 +62,7 @@ build: $(READY) ## Build the wheel and the source distribution into dist/
 	$(BIN)/python -m build
 
 clean: ## Remove everything that the other targets made
-	rm -rf $(VENV) $(EXTENSIONS) .venv-matrix build dist target logs .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(EXTENSIONS) .venv-matrix .venv-sail .venv-spark build dist target logs .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # The stamp makes a second call instant; a changed requirement makes the environment catch up.
 $(READY): pyproject.toml requirements-dev.txt constraints.txt
@@ -66,6 +75,13 @@ $(EXTENSIONS)/.ready: pyproject.toml requirements-extensions.txt constraints.txt
 	grep -v '^duckdb==' constraints.txt >$(EXTENSIONS)/constraints.txt
 	$(EXTENSIONS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-extensions.txt -c $(EXTENSIONS)/constraints.txt
 	touch $(EXTENSIONS)/.ready
+
+# Each with a client of its own. An old pip cannot build what Spark's package is made of.
+.venv-%/.ready: requirements-%.txt pyproject.toml
+	test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip wheel setuptools
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-$*.txt
+	touch .venv-$*/.ready
 
 test-kills: $(READY) ## Kill hundreds of runs at random moments: nothing is lost, nothing comes twice
 	NIGHTLY=1 $(BIN)/pytest -n 2 tests/reliability

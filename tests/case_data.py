@@ -14,9 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tests.databases import columns_of, create_table, quoted, type_of
+from tests.databases import columns_of, create_table, engine_of, type_of
 
 if TYPE_CHECKING:
+    from dbt_auto_cdc.engines.base import Engine
     from tests.databases import Connection
 
 COPIED_CASES = Path(__file__).parent / "cases"
@@ -277,9 +278,10 @@ def difference(
         absent = wanted - {name.lower() for name in columns}
         return f"columns of {relation} differ: missing {sorted(absent)}, unexpected {sorted(others)}"
 
-    names = ", ".join(quoted(name) for name in columns)
-    ctes, parameters = _expected_as_sql(columns, expected)
-    shown = ", ".join(f"cast({quoted(name)} as varchar)" for name in columns)
+    engine = engine_of(connection)
+    names = ", ".join(engine.quote(name) for name in columns)
+    ctes, parameters = _expected_as_sql(engine, columns, expected)
+    shown = ", ".join(engine.as_text(engine.quote(name)) for name in columns)
     sides = {
         "missing": f"select {names} from expected_rows except all select {names} from {relation}",
         "unexpected": f"select {names} from {relation} except all select {names} from expected_rows",
@@ -293,9 +295,11 @@ def difference(
     return _readable(relation, list(columns), found)
 
 
-def _expected_as_sql(columns: Columns, expected: Sequence[Mapping[str, Any]]) -> tuple[str, list[Any]]:
+def _expected_as_sql(
+    engine: Engine, columns: Columns, expected: Sequence[Mapping[str, Any]]
+) -> tuple[str, list[Any]]:
     """Return a CTE `expected_rows` in the types of the relation, and its parameters."""
-    select = ", ".join(f"cast(? as {duckdb_type}) as {quoted(name)}" for name, duckdb_type in columns.items())
+    select = ", ".join(f"cast(? as {kind}) as {engine.quote(name)}" for name, kind in columns.items())
     parameters: list[Any] = []
     for row in expected:
         by_name = {name.lower(): value for name, value in row.items()}

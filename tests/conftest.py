@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,13 +25,14 @@ settings.load_profile("patient")
 
 # For dbt in this process and for the commands that tests start.
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
-for name in [name for name in os.environ if name.startswith("AUTO_CDC_") and name not in databases.POSTGRES]:
+kept = {*databases.POSTGRES, *databases.SPARK}
+for name in [name for name in os.environ if name.startswith("AUTO_CDC_") and name not in kept]:
     del os.environ[name]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--engine", choices=databases.ENGINES, default="duckdb", help="the engine of tests that run on any"
+        "--engine", choices=[*databases.ENGINES], default="duckdb", help="the engine of tests that run on any"
     )
 
 
@@ -41,12 +41,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what is about another engine."""
+    """Leave out what is about another engine, and where there are none what is about transactions."""
     engine = databases.chosen()
+    without = pytest.mark.skip(reason="about transactions, and statements of their own for places of rows")
     for item in items:
         about = item.get_closest_marker("only_on")
         if about and engine not in about.args:
             item.add_marker(pytest.mark.skip(reason=f"about {' and '.join(about.args)}"))
+        if item.get_closest_marker("transactional") and engine in databases.SPARKS:
+            item.add_marker(without)
 
 
 @pytest.fixture(scope="session")
@@ -70,10 +73,10 @@ def root() -> Path:
 
 @pytest.fixture
 def project(tmp_path: Path, engine: str) -> Iterator[Project]:
-    """Give a stranger's dbt project on a DuckDB file, or in a PostgreSQL schema, of its own."""
+    """Give a stranger's dbt project on a DuckDB file, or in a schema of a server, of its own."""
     from tests.dbt_project import Project
 
-    with databases.postgres_schema() if engine == "postgres" else nullcontext("") as schema:
+    with databases.server_schema(engine) as schema:
         project = Project(tmp_path, schema=schema)
         yield project
         project.close()

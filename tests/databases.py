@@ -1,4 +1,4 @@
-"""The engines that tests run on, behind one kind of connection: DuckDB's own, and PostgreSQL's made like it.
+"""The engines that tests run on, behind one kind of connection: DuckDB's own, and those of others made like it.
 
 Not here: servers (`scripts/with-postgres` starts one and says where), and what is tested.
 """
@@ -9,8 +9,10 @@ import itertools
 import os
 import re
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -22,7 +24,10 @@ from dbt_auto_cdc.engines.base import Engine
 if TYPE_CHECKING:
     import psycopg2.extensions
 
-ENGINES = ("duckdb", "postgres")
+ENGINES = {"duckdb": "duckdb", "postgres": "postgres", "sail": "spark", "spark": "spark"}
+"""What tests can run on, with dbt's type of the adapter: Sail is another server for the language of Spark."""
+SPARKS = ("sail", "spark")
+SPARK = {name: value for name, value in os.environ.items() if name.startswith("AUTO_CDC_SPARK_")}
 POSTGRES = {name: value for name, value in os.environ.items() if name.startswith("AUTO_CDC_POSTGRES_")}
 """Where the server is: the only variables of our own that `conftest` lets be."""
 
@@ -35,6 +40,15 @@ _POSTGRES_TYPES = {
     "json": "json",
     "blob": "bytea",
 }
+_SPARK_TYPES = {
+    "integer": "int",
+    "varchar": "string",
+    "timestamptz": "timestamp",
+    "timestamp": "timestamp_ntz",
+    "blob": "binary",
+    "json": "string",
+}
+_CAST = r"cast\(\? as .+?\)(?=, cast|$)"
 _CHOSEN = "TESTED_ENGINE"
 _numbers = itertools.count()
 
@@ -61,6 +75,79 @@ class Postgres:
     def executemany(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         for row in rows:
             self.execute(sql, row)
+
+
+class Spark:
+    """A connection to Sail, or to the thrift server of Spark, that takes the same calls, in a schema of its own."""
+
+    def __init__(self, send: Callable[[str], tuple[list[str], list[tuple[Any, ...]]]], schema: str) -> None:
+        self.send = send
+        self.schema = schema
+        self.stop_after: int | None = None
+        self.sent = 0
+
+    def execute(self, sql: str, parameters: Sequence[object] | None = None) -> Rows:
+        if parameters is not None:
+            pieces = sql.split("?")
+            sql = "".join(
+                piece + literal
+                for piece, literal in zip(pieces, [*map(_spark_literal, parameters), ""], strict=True)
+            )
+        found = Rows([], [])
+        for statement in engine_of(self).statements(sql):
+            found = Rows(*self._sent(statement))
+        return found
+
+    def _sent(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Send one statement, unless it is one that writes and so many of these were sent already."""
+        if self.stop_after is not None and not engine_of(self).gives_rows(statement):
+            if self.stop_after == 0:
+                raise Stopped
+            self.stop_after -= "temporary view" not in statement
+        self.sent += 1
+        return self.send(statement)
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        """Send the rows in one statement, because each takes seconds."""
+        head, values = sql.split(" select ", 1)
+        named = ", ".join(f"{each} as c{number}" for number, each in enumerate(re.findall(_CAST, values)))
+        selects = " union all ".join([f"select {named}"] * len(rows))
+        self.execute(f"{head} {selects}", [value for row in rows for value in row])
+
+
+class Stopped(Exception):
+    """What a test raises in the place of a statement, as if the process had been killed before it."""
+
+
+class Rows:
+    """What a statement gave, all of it."""
+
+    def __init__(self, columns: list[str], rows: list[tuple[Any, ...]]) -> None:
+        self.description = [(name,) for name in columns]
+        self._rows = iter(rows)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return list(self._rows)
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        return next(self._rows, None)
+
+
+def _spark_literal(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool | int | float):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f"array({', '.join(map(_spark_literal, value))})"
+    if isinstance(value, Mapping):
+        return (
+            "named_struct("
+            + ", ".join(f"'{name}', {_spark_literal(part)}" for name, part in value.items())
+            + ")"
+        )
+    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def _as_row(value: Mapping[str, object]) -> str:
@@ -93,7 +180,7 @@ def choose(engine: str) -> None:
     os.environ[_CHOSEN] = engine
 
 
-Connection = duckdb.DuckDBPyConnection | Postgres
+Connection = duckdb.DuckDBPyConnection | Postgres | Spark
 
 
 @contextmanager
@@ -103,8 +190,73 @@ def connect(engine: str) -> Iterator[Connection]:
         with duckdb.connect(config={"threads": 1}) as connection:
             yield connection
         return
+    if engine in SPARKS:
+        with spark_schema() as spark:
+            yield spark
+        return
     with postgres_schema() as schema, raw_postgres(schema) as raw:
         yield Postgres(raw)
+
+
+@contextmanager
+def spark_schema() -> Iterator[Spark]:
+    """Give a connection whose schema is empty, and drop what was made in it."""
+    send = _spark_sender()
+    schema = f"test_{os.getpid()}_{next(_numbers)}"
+    send(f"create schema {schema}")
+    connection = spark_connection(schema)
+    try:
+        yield connection
+    finally:
+        for table, kind in tables_of(connection).items():
+            send(f"drop {kind} if exists `{table}`")
+        send("use schema default" if chosen() == "sail" else "use default")
+        send(f"drop schema if exists {schema}")
+
+
+def spark_connection(schema: str) -> Spark:
+    """Return a connection to the server whose statements are about a schema."""
+    send = _spark_sender()
+    send(f"use schema {schema}" if chosen() == "sail" else f"use {schema}")
+    return Spark(send, schema)
+
+
+@lru_cache
+def _sail_session() -> str:
+    """Return where Sail is, and the one session of this process: a catalog in memory belongs to its session."""
+    return f"{SPARK['AUTO_CDC_SPARK_REMOTE']}/;session_id={uuid.uuid4()}"
+
+
+@lru_cache
+def _spark_sender() -> Callable[[str], tuple[list[str], list[tuple[Any, ...]]]]:
+    """Return what sends one statement to the server of this run, which one connection is open to."""
+    if not SPARK:
+        pytest.skip("there is no such server: make test-sail and make test-spark start one")
+    if chosen() == "sail":
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.builder.remote(_sail_session()).getOrCreate()
+        session.conf.set("spark.sql.warehouse.dir", SPARK["AUTO_CDC_SPARK_WAREHOUSE"])
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+
+        def send(sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+            frame = session.sql(sql)
+            return frame.columns, [tuple(row) for row in frame.collect()]
+
+        return send
+    from pyhive import hive
+
+    spark = engine_for("spark")
+    assert spark is not None
+    cursor = hive.connect(SPARK["AUTO_CDC_SPARK_HOST"], int(SPARK["AUTO_CDC_SPARK_PORT"])).cursor()
+
+    def send_by_thrift(sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        cursor.execute(sql)
+        if not spark.gives_rows(sql):
+            return [], []
+        return [column[0] for column in cursor.description], [tuple(row) for row in cursor.fetchall()]
+
+    return send_by_thrift
 
 
 @contextmanager
@@ -172,20 +324,65 @@ def postgres_output(schema: str) -> dict[str, Any]:
     }
 
 
+def server_output(schema: str) -> dict[str, Any]:
+    """Return the output of a dbt profile for a schema of the chosen server."""
+    if chosen() == "postgres":
+        return postgres_output(schema)
+    if chosen() == "sail":
+        settings = {
+            "spark.remote": _sail_session(),
+            "spark.sql.warehouse.dir": SPARK["AUTO_CDC_SPARK_WAREHOUSE"],
+            "spark.sql.session.timeZone": "UTC",
+        }
+        return {
+            "type": "spark",
+            "method": "session",
+            "host": "NA",
+            "schema": schema,
+            "server_side_parameters": settings,
+        }
+    place = {"host": SPARK["AUTO_CDC_SPARK_HOST"], "port": int(SPARK["AUTO_CDC_SPARK_PORT"])}
+    return {"type": "spark", "method": "thrift", **place, "user": "dbt", "schema": schema}
+
+
+@contextmanager
+def server_schema(engine: str) -> Iterator[str]:
+    """Give an empty schema of the engine's server, and drop it; no name where the engine is a library."""
+    if engine == "duckdb":
+        yield ""
+    elif engine == "postgres":
+        with postgres_schema() as schema:
+            yield schema
+    else:
+        with spark_schema() as connection:
+            yield connection.schema
+
+
 def adapter_of(connection: Connection) -> str:
     """Return the adapter type of a connection's engine."""
+    if isinstance(connection, Spark):
+        return "spark"
     return "postgres" if isinstance(connection, Postgres) else "duckdb"
+
+
+def options_of(connection: Connection) -> dict[str, str]:
+    """Return what a model has to be configured with on the connection's engine, whatever it is."""
+    if not isinstance(connection, Spark):
+        return {}
+    return {"file_format": "delta" if chosen() == "sail" else "iceberg"}
 
 
 def engine_of(connection: Connection) -> Engine:
     """Return the engine of a connection."""
     engine = engine_for(adapter_of(connection))
     assert engine is not None
-    return engine
+    return engine.configured(options_of(connection), "test")
 
 
 def spelled(connection: Connection, duckdb_type: str) -> str:
     """Return a type that is written as DuckDB has it in the words of the connection's engine."""
+    if isinstance(connection, Spark):
+        return _spark_type(duckdb_type)
     if not isinstance(connection, Postgres):
         return duckdb_type
     base, brackets, rest = re.fullmatch(r"(\w+)((?:\(.*\))?)((?:\[\])*)", duckdb_type.lower()).groups()  # type: ignore[union-attr]
@@ -221,6 +418,16 @@ def with_values(connection: Connection, relation: str, **values: str) -> str:
     return f"select {', '.join(shown)} from {relation}"
 
 
+def _spark_type(duckdb_type: str) -> str:
+    if duckdb_type.endswith("[]"):
+        return f"array<{_spark_type(duckdb_type[:-2])}>"
+    if found := re.fullmatch(r"(?i)struct\((.*)\)", duckdb_type):
+        members = (member.split(maxsplit=1) for member in found[1].split(","))
+        return "struct<" + ", ".join(f"{name}: {_spark_type(kind)}" for name, kind in members) + ">"
+    base, rest = re.fullmatch(r"(\w+)(.*)", duckdb_type.lower()).groups()  # type: ignore[union-attr]
+    return _SPARK_TYPES.get(base, base) + rest
+
+
 def type_of(connection: Connection, duckdb_type: str) -> str:
     """Return what the engine itself calls a type, however it is written."""
     null = f"cast(null as {spelled(connection, duckdb_type)})"
@@ -230,11 +437,14 @@ def type_of(connection: Connection, duckdb_type: str) -> str:
 def columns_of(connection: Connection, relation: str) -> dict[str, str]:
     """Return a relation's columns with their types."""
     described = engine_of(connection).describe(f"select * from {relation}")
-    return {name.removeprefix("="): type_name for name, type_name in connection.execute(described).fetchall()}
+    return {row[0].removeprefix("="): row[1] for row in connection.execute(described).fetchall()}
 
 
 def tables_of(connection: Connection) -> dict[str, str]:
     """Return the names of the tables and views, each with its kind."""
+    if isinstance(connection, Spark):
+        shown = connection.execute("show tables").fetchall()
+        return {name: "TABLE" for _, name, is_temporary in shown if not is_temporary}
     query = (
         "select table_name, table_type from information_schema.tables where table_schema = current_schema()"
     )
@@ -246,9 +456,10 @@ def create_table(
 ) -> None:
     """Create or replace a table with exactly these columns, in DuckDB's words; values are cast to their type."""
     types = {name: spelled(connection, duckdb_type) for name, duckdb_type in columns.items()}
-    declared = ", ".join(f"{quoted(name)} {type_name}" for name, type_name in types.items())
+    engine = engine_of(connection)
+    declared = ", ".join(f"{engine.quote(name)} {type_name}" for name, type_name in types.items())
     connection.execute(f"drop table if exists {table}")
-    connection.execute(f"create table {table} ({declared})")
+    connection.execute(f"create table {table} ({declared}){engine.table_options}")
     if rows:
         values = ", ".join(f"cast(? as {type_name})" for type_name in types.values())
         connection.executemany(

@@ -34,7 +34,7 @@ class Project:
 
     dbt keeps the file open in this process, and a second project of the process would meet the first one's
     connection: so each project has a file of its own, and every look at it from here closes dbt's connection first.
-    With a `schema` of the PostgreSQL server they live there, and nothing has to be closed.
+    With a `schema` of a server they live there, and nothing has to be closed.
     """
 
     def __init__(self, root: Path, name: str = "shop", *, threads: int = 1, schema: str = "") -> None:
@@ -47,7 +47,7 @@ class Project:
         self.write("dbt_project.yml", f"name: {name}\nprofile: {name}\n")
         output = {"type": "duckdb", "path": str(self.database)}
         if schema:
-            output = databases.postgres_output(schema)
+            output = databases.server_output(schema)
         outputs = {"dev": {**output, "threads": threads}}
         self.write(
             "profiles.yml", yaml.safe_dump({name: {"target": "dev", "outputs": outputs}}, sort_keys=False)
@@ -119,6 +119,9 @@ class Project:
 
     @contextmanager
     def _connection(self) -> Iterator[databases.Connection]:
+        if self.schema and databases.chosen() in databases.SPARKS:
+            yield databases.spark_connection(self.schema)
+            return
         if self.schema:
             with databases.raw_postgres(self.schema) as raw:
                 yield databases.Postgres(raw)

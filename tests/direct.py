@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dbt_auto_cdc import bridge, operations
 from dbt_auto_cdc.execute import Outcome, Sent
 from dbt_auto_cdc.plan import Plan
-from tests.databases import Connection, Result, adapter_of, tables_of
+from tests.databases import Connection, Result, adapter_of, engine_of, options_of, tables_of
 
 
 @dataclass
@@ -36,6 +36,8 @@ class Direct:
         return self._planned(self._model(config, sql), full_refresh=full_refresh, partial=partial)
 
     def _model(self, config: Mapping[str, object], sql: str) -> bridge.Model:
+        config = {**options_of(self.connection), **config}
+        quote = engine_of(self.connection).quote
         given = {key: value for key, value in config.items() if value is not None}
         given.setdefault("materialized", self.materialized)
         return bridge.open_model(
@@ -44,9 +46,10 @@ class Direct:
             config=given,
             written=config,
             identifier=self.name,
-            target=f'"{self.name}"',
+            target=quote(self.name),
             sql=sql,
-            beside=lambda path: f'"{path["identifier"]}"',
+            beside=lambda path: quote(path["identifier"]),
+            known=frozenset(options_of(self.connection)),
         )
 
     def _planned(self, model: bridge.Model, *, full_refresh: bool, partial: str) -> Plan:
@@ -56,7 +59,7 @@ class Direct:
             ask=lambda query: self.connection.execute(query).fetchall(),
             target_exists=self.name in kinds,
             target_is_view=kinds.get(self.name) == "VIEW",
-            companion_exists=model.relations.companion.strip('"') in kinds,
+            companion_exists=model.relations.companion_identifier in kinds,
             full_refresh=full_refresh,
             partial=partial,
             beside=list(kinds),
@@ -72,6 +75,7 @@ class Direct:
     ) -> Outcome:
         """Plan and run in one transaction; a refused run is rolled back and raises."""
         model = self._model(config, sql)
+        self._finish(model)
         lock = bridge.lock(model=model)
         if not lock:
             return self.execute(self._planned(model, full_refresh=full_refresh, partial=partial))
@@ -82,13 +86,23 @@ class Direct:
         self._close(plan)
         return outcome
 
+    def _finish(self, model: bridge.Model) -> None:
+        """Finish a run that was stopped before."""
+        plan = bridge.unfinished(
+            model=model,
+            companion_exists=model.relations.companion_identifier in tables_of(self.connection),
+            ask=lambda query: self.connection.execute(query).fetchall(),
+        )
+        if plan:
+            self.execute(plan)
+
     def reset_streams(self, streams: Sequence[str] | str | None) -> str:
         """Forget how far streams were read, as the operation does, and return what was done."""
         model = self._model({"materialized": "append_flow"}, "select 1")
         plan = operations.plan_reset(
             model=model,
             ask=lambda query: self.connection.execute(query).fetchall(),
-            companion_exists=model.relations.companion.strip('"') in tables_of(self.connection),
+            companion_exists=model.relations.companion_identifier in tables_of(self.connection),
             streams=streams,
         )
         self.execute(plan)
@@ -103,6 +117,9 @@ class Direct:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
+        if not engine_of(self.connection).transactions:
+            yield
+            return
         self.connection.execute("begin")
         try:
             yield
@@ -129,6 +146,6 @@ class Direct:
 
     def rows(self) -> list[dict[str, object]]:
         """Return the target's rows."""
-        cursor = self.connection.execute(f'select * from "{self.name}"')
+        cursor = self.connection.execute(f"select * from {engine_of(self.connection).quote(self.name)}")
         columns = [column[0] for column in cursor.description or ()]
         return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]

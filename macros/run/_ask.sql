@@ -1,4 +1,8 @@
-{# Sends one query that changes nothing and returns its rows. #}
+{# Sends one query that changes nothing and returns its rows; where an engine needs more statements for it, these first. #}
 {% macro _ask(query) %}
-  {{ return(run_query(query).rows) }}
+  {% set asked = auto_cdc._python().statements(adapter_type=adapter.type(), sql=query) %}
+  {% for sql in asked[:-1] %}
+    {% do auto_cdc._tell_engine(sql) %}
+  {% endfor %}
+  {{ return(run_query(asked[-1]).rows) }}
 {% endmacro %}

@@ -4,6 +4,7 @@
 #}
 {% macro _turn(opened, target, turns, entry) %}
   {% do auto_cdc._lock(opened) %}
+  {% do auto_cdc._finish(opened, target) %}
   {% if turns.asks %}
     {% do auto_cdc._python().ask_version(
       turns=turns,

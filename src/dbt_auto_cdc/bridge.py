@@ -16,6 +16,7 @@ from dbt_auto_cdc import (
     operations,
     reading,
     reads,
+    served,
     sources,
     streams,
     table_changes,
@@ -28,7 +29,7 @@ from dbt_auto_cdc.event_log import Entry
 from dbt_auto_cdc.execute import Outcome, Send, Sent, Tell, execute
 from dbt_auto_cdc.files import reading as file_reading
 from dbt_auto_cdc.flows import Flow, parse_appends, parse_flows
-from dbt_auto_cdc.materializations import append_flow, auto_cdc, auto_cdc_snapshot
+from dbt_auto_cdc.materializations import append_flow, auto_cdc, auto_cdc_snapshot, journal
 from dbt_auto_cdc.materializations import replace as replace_rows
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.materializations.version_query import (
@@ -156,7 +157,7 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     run; `cloned_from` is what `clone_companions` has to be told of the schema to which dbt defers. Raises
     `AutoCdcError` for every problem of the configuration at once.
     """
-    engine = required(adapter_type, name)
+    engine = required(adapter_type, name).configured(config, name)
     materialized = str(config.get("materialized", "auto_cdc"))
     known_options = options_of(materialized)
     options = {
@@ -173,6 +174,8 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     problems += misled if materialized == "replace_where" else []
     problems += reads.problems_of(reads.cut(sql), materialized)
     problems += _reads_of_dumps(flows)
+    if spec is not None:
+        problems += served.problems_of(engine, materialized, spec, flows=flows, reads=reads.cut(sql))
     if problems:
         raise AutoCdcError(name, problems)
     relations = relations_of(adapter_type, identifier, target=target, beside=beside)
@@ -302,6 +305,32 @@ def begin(*, adapter_type: str) -> str:
 def lock(*, model: Model) -> str:
     """Return the statement with which a run waits for another one of its model; empty where the engine needs none."""
     return model.engine.lock(model.relations.target, model.relations.companion)
+
+
+def unfinished(*, model: Model, companion_exists: bool, ask: Ask) -> Plan | None:
+    """Return the plan that finishes an earlier run which was stopped; None where there is none.
+
+    Only where the engine has no transactions: elsewhere such a run has done nothing.
+    """
+    if model.engine.transactions or not companion_exists:
+        return None
+    companion = model.relations.companion
+    columns = {column.name.lower() for column in describe(model.engine, ask, f"select * from {companion}")}
+    if not {names.KIND, names.CONTROL} <= columns:
+        return None
+    return journal.finished(model.name, companion, ask(journal.look_for(companion)))
+
+
+def statements(*, adapter_type: str, sql: str) -> list[str]:
+    """Return the statements of a text, in their order; the last one gives its rows."""
+    engine = engine_for(adapter_type)
+    return engine.statements(sql) if engine else [sql]
+
+
+def gives_rows(*, adapter_type: str, sql: str) -> bool:
+    """Tell whether one may ask for the rows of a statement."""
+    engine = engine_for(adapter_type)
+    return engine is None or engine.gives_rows(sql)
 
 
 def _found(model: Model, ask: Ask) -> dict[str, bool]:
@@ -434,6 +463,9 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "flow": flow,
     "begin": begin,
     "lock": lock,
+    "unfinished": unfinished,
+    "statements": statements,
+    "gives_rows": gives_rows,
     "make_plan": make_plan,
     "overlapping_rectangles": overlapping_rectangles,
     "has_bounds": has_bounds,

@@ -122,7 +122,7 @@ def open_entry(  # noqa: PLR0913 - one call from Jinja, all by name
         kind=kind,
         materialized=str(config.get("materialized", "")),
         engine=engine,
-        is_on=engine is not None and written is not False,
+        is_on=engine is not None and engine.logs_runs and written is not False,
     )
 
 

@@ -88,6 +88,14 @@ MOMENT = PREFIX + "moment"
 SECTION = PREFIX + "section"
 UNTIL = PREFIX + "until"
 
+# Where rows have no places of their own: the number of a row of a working table; and, of what a run is going to write,
+# what becomes of a row and which step says so.
+ROW = PREFIX + "row"
+ACTION = PREFIX + "action"
+STEP = PREFIX + "step"
+# The kind of the companion's row that holds what a run has yet to write.
+JOURNAL = "journal"
+
 # What the expectations said of a row: of each by its number, and whether one of them drops it.
 EXPECTED = PREFIX + "expected_"
 PASSES = PREFIX + "passes_"
@@ -155,6 +163,8 @@ SIGHTS = COMPANION + "_sights"
 WALL_BLOCKS = COMPANION + "_wall_blocks"
 WALL_NEIGHBOURS = COMPANION + "_wall_neighbours"
 WANTED = COMPANION + "_wanted"
+TARGET_CHANGES = COMPANION + "_target_changes"
+COMPANION_CHANGES = COMPANION + "_companion_changes"
 ROWS_BEFORE = COMPANION + "_rows_before"
 ROWS_AFTER = COMPANION + "_rows_after"
 ROWS_CHANGED = COMPANION + "_rows_changed"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dbt_auto_cdc import commands, names
+from dbt_auto_cdc import commands, names, served
 from dbt_auto_cdc import explain as explanation
 from dbt_auto_cdc.engines import required
 from dbt_auto_cdc.errors import AutoCdcError
@@ -75,6 +75,7 @@ def plan_adoption(
     *, model: Model, ask: Ask, target_exists: bool, target_is_view: bool, companion_exists: bool
 ) -> Plan:
     """Observe through `ask` and return the plan of taking the table that is there over."""
+    served.refuse_operation(model.engine, model.name, "adopt")
     existing = Existing(target_exists, companion_exists, target_is_view)
     spec, state = observe(model, existing, ask)
     return adopt.plan(
@@ -112,6 +113,7 @@ def plan_reset(
     *, model: Model, ask: Ask, companion_exists: bool, streams: Sequence[str] | str | None
 ) -> Plan:
     """Return the plan of forgetting how far a model's streams were read, all or those that are named."""
+    served.refuse_operation(model.engine, model.name, "reset_streams")
     positions = positions_of(model, ask) if companion_exists else ()
     return reset.plan(model.name, model.relations, positions, streams)
 
@@ -120,6 +122,7 @@ def plan_forget(  # noqa: PLR0913 - one call from Jinja, all by name
     *, model: Model, ask: Ask, target_exists: bool, target_is_view: bool, beside: Sequence[str], keys: object
 ) -> Forgetting:
     """Return the plan of forgetting keys; `beside` names the tables that there are beside the target."""
+    served.refuse_operation(model.engine, model.name, "forget_keys")
     spec, relations, engine = model.spec, model.relations, model.engine
     if target_is_view:
         raise AutoCdcError(
@@ -173,6 +176,7 @@ def plan_trim(  # noqa: PLR0913 - one call from Jinja, all by name
 ) -> list[Plan]:
     """Return the plans of trimming what grows; a table is empty where there is none of that kind."""
     engine = required(adapter_type, name)
+    served.refuse_operation(engine, name, "trim")
     chosen = trim.chosen(name, tables)
     limits = trim.limits(model=name, keep_last=keep_last, older_than=older_than)
     plans = [trim.trim_changes(name, feed, limits, engine)] if feed and trim.CHANGES in chosen else []
@@ -198,6 +202,7 @@ def plan_move(  # noqa: PLR0913 - one call from Jinja, all by name
 
     The kinds are dbt's words for what is there, empty where nothing is; `..._beside` name what there is beside them.
     """
+    served.refuse_operation(model.engine, model.name, "move")
     engine = model.engine
     old = relations_of(adapter_type, source.identifier, target=str(source), beside=source.incorporate)
     new = model.relations
@@ -256,6 +261,7 @@ def plan_clone(
     `there` says what the catalog has of both, field by field of `clone.Clone`.
     """
     engine = required(adapter_type, name)
+    served.refuse_operation(engine, name, "clone_companions")
     relations = relations_of(adapter_type, identifier, target=target, beside=beside)
     return clone.plan(clone.Clone(model=name, relations=relations, **there), engine)
 

@@ -72,7 +72,8 @@ class Step:
 
     `only_if` names measures of earlier steps: unless one of them is above zero the statement is not sent. A step
     that `measures` returns one row of named numbers, checked against its `rules`. `counts` names the figure that
-    the number of rows it wrote adds to. `writes` says what it does to rows of a target that goes on.
+    the number of rows it wrote adds to. `writes` says what it does to rows of a target that goes on, `keeps` the same
+    of its companion; one that `settles` may be sent twice, and reads no table but the one that it writes.
     """
 
     name: str
@@ -82,6 +83,8 @@ class Step:
     rules: tuple[Rule, ...] = ()
     counts: str = ""
     writes: Write | None = None
+    keeps: Write | None = None
+    settles: bool = False
 
     @property
     def title(self) -> str:

@@ -72,9 +72,9 @@ def feed_identifier(identifier: str, adapter_type: str) -> str:
     return _with_suffix(identifier, names.CHANGES, adapter_type)
 
 
-def working_relation(engine: Engine, identifier: str, suffix: str) -> str:
+def working_relation(engine: Engine, identifier: str, suffix: str, *, target: str = "") -> str:
     """Return the name of a working table that belongs to a target."""
-    return engine.working(names.with_suffix(identifier, suffix, engine.identifier_limit))
+    return engine.working(names.with_suffix(identifier, suffix, engine.identifier_limit), target)
 
 
 def _with_suffix(identifier: str, suffix: str, adapter_type: str) -> str:

@@ -344,6 +344,8 @@ class _Resolver:
         ]
         if policy == "fail":
             self._refuse_changes(added, gone, widened)
+        elif policy != "ignore":
+            self._refuse_to_alter(added, gone if policy == "sync_all_columns" else (), widened)
         if policy != "ignore":
             output += [Output(c.name, c.type, c.name) for c in added]
         return _Evolution(
@@ -372,6 +374,21 @@ class _Resolver:
             widened.append(Column(column.name, incoming))
             return Output(column.name, incoming, source.name)
         return kept
+
+    def _refuse_to_alter(
+        self, added: tuple[Column, ...], dropped: tuple[Column, ...], widened: list[Column]
+    ) -> None:
+        """Refuse what the engine's tables cannot be altered to."""
+        engine = self.engine
+        stored = {column.name: column.type for column in self.state.target or ()}
+        wider = [c for c in widened if not engine.alters(stored[c.name], c.type)]
+        found = [*(() if engine.alters_tables else (*added, *dropped)), *wider]
+        if found:
+            self.problems.append(
+                f"the model's column {listed(c.name for c in found)} is not that of the target, and {engine.name}"
+                f" cannot alter the table to it; set on_schema_change to ignore, or rebuild the target with"
+                f" --full-refresh"
+            )
 
     def _refuse_changes(
         self, added: tuple[Column, ...], gone: tuple[Column, ...], widened: list[Column]

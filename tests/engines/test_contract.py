@@ -29,6 +29,11 @@ def rows_of(connection: Connection, relation: str) -> list[tuple[Any, ...]]:
     return sorted(connection.execute(f"select * from {relation}").fetchall(), key=repr)
 
 
+def told(connection: Connection, described: str) -> list[tuple[str, str]]:
+    """Return columns with their types; what stands before a name keeps dbt from taking it for a value."""
+    return [(row[0].removeprefix("="), row[1]) for row in connection.execute(described).fetchall()]
+
+
 @pytest.fixture
 def sql(connection: Connection) -> Engine:
     """Return the engine, with a table to work on."""
@@ -38,7 +43,7 @@ def sql(connection: Connection) -> Engine:
 
 def test_every_engine_is_tested() -> None:
     """Whoever adds an engine adds it to those that this suite can start, or says here why it cannot."""
-    assert set(supported()) == set(databases.ENGINES)
+    assert set(supported()) == set(databases.ENGINES.values())
 
 
 def test_an_engine_nobody_wrote() -> None:
@@ -53,13 +58,13 @@ def test_an_engine_nobody_wrote() -> None:
 
 def test_describe(connection: Connection, sql: Engine) -> None:
     """Names as stored, types in the engine's words, no row read, and as often as one likes."""
-    described = sql.describe('select id, name, 1 / (id - id) as "Odd name" from things')
+    described = f"select id, name, 1 / (id - id) as {sql.quote('Odd name')} from things"
     for _ in range(2):
-        found = [(name, kind) for name, kind in connection.execute(described).fetchall()]
-        assert ["=id", "=name", "=Odd name"] == [name for name, _ in found]
+        found = told(connection, sql.describe(described))
+        assert ["id", "name", "Odd name"] == [name for name, _ in found]
         assert type_of(connection, "INTEGER") == found[0][1]
-    relation = connection.execute(sql.describe_relation("things")).fetchall()
-    assert [("=id", type_of(connection, "INTEGER")), ("=name", type_of(connection, "VARCHAR"))] == relation
+    relation = told(connection, sql.describe_relation("things"))
+    assert [("id", type_of(connection, "INTEGER")), ("name", type_of(connection, "VARCHAR"))] == relation
 
 
 def test_a_type_it_tells_can_be_written(connection: Connection, sql: Engine) -> None:
@@ -76,11 +81,12 @@ def test_a_type_it_tells_can_be_written(connection: Connection, sql: Engine) -> 
         "BOOLEAN",
     ]
     for kind in types:
-        told = type_of(connection, kind)
-        null = f"select {sql.null(told)} as made"
-        assert [("=made", told)] == connection.execute(sql.describe(null)).fetchall()
+        named = type_of(connection, kind)
+        null = f"select {sql.null(named)} as made"
+        assert [("made", named)] == told(connection, sql.describe(null))
 
 
+@pytest.mark.transactional
 def test_working_tables_end_with_the_transaction(connection: Connection, sql: Engine) -> None:
     """A working table hides no table of its name beside the target, and is made anew in every run."""
     name = sql.working("things")
@@ -94,12 +100,14 @@ def test_working_tables_end_with_the_transaction(connection: Connection, sql: En
     assert list(COLUMNS) == list(columns_of(connection, "things"))
 
 
+@pytest.mark.transactional
 def test_delete_located(connection: Connection, sql: Engine) -> None:
     """Exactly the rows at the given places go."""
     connection.execute(sql.delete_located("things", query(f"select {sql.locator} from things where id <> 2")))
     assert [(2, None)] == rows_of(connection, "things")
 
 
+@pytest.mark.transactional
 def test_delete_matching(connection: Connection, sql: Engine) -> None:
     """Rows of the given keys go, however often a key is given."""
     keys = query("select 1 as id union all select 1 as id union all select 9 as id")
@@ -107,6 +115,7 @@ def test_delete_matching(connection: Connection, sql: Engine) -> None:
     assert [2, 3] == [row[0] for row in rows_of(connection, "things")]
 
 
+@pytest.mark.transactional
 def test_set_located(connection: Connection, sql: Engine) -> None:
     """One column of the rows at the given places gets its value."""
     changed = query(f"select {sql.locator} as locator, 'new' as value from things where id = 2")
@@ -114,6 +123,7 @@ def test_set_located(connection: Connection, sql: Engine) -> None:
     assert [(1, "a"), (2, "new"), (3, "c")] == rows_of(connection, "things")
 
 
+@pytest.mark.transactional
 def test_a_place_stays_while_others_are_written(connection: Connection, sql: Engine) -> None:
     """Within a transaction a row that nobody writes is found where it was."""
     place = f"select {sql.locator} from things where id = 3"
@@ -141,6 +151,8 @@ def test_null_is_a_value(
 ) -> None:
     """Both comparisons take null for a value, and neither is ever null itself."""
     kind = type_of(connection, type_name)
+    if not sql.transactions:
+        left, right = (value.replace("[", "(").replace("]", ")") for value in (left, right))
     pair = f"(select cast({left} as {kind}) as l, cast({right} as {kind}) as r) as pair"
     is_same, differs = sql.is_same("l", "r", type_name=kind), sql.differs("l", "r")
     found = connection.execute(f"select {is_same}, {differs} from {pair}").fetchall()
@@ -163,6 +175,7 @@ def test_greatest_null_last(connection: Connection, sql: Engine) -> None:
     assert [("c",), ("a",), (None,)] == found
 
 
+@pytest.mark.transactional
 def test_alter_and_swap(connection: Connection, sql: Engine) -> None:
     """Columns are added, widened and dropped, tables renamed and dropped."""
     wide = type_of(connection, "BIGINT")
@@ -200,11 +213,11 @@ def test_alter_and_swap(connection: Connection, sql: Engine) -> None:
     ],
 )
 def test_widening(connection: Connection, sql: Engine, stored: str, incoming: str, kept: bool) -> None:
-    """A type is wider than another where every value stays what it is; and then the engine alters a column to it."""
+    """A type is wider than another where every value stays what it is; and where it can, the engine alters to it."""
     narrow, wide = type_of(connection, stored), type_of(connection, incoming)
     assert sql.widens(narrow, narrow)
     assert kept == sql.widens(narrow, wide)
-    if kept:
+    if kept and sql.alters(narrow, wide):
         connection.execute(sql.add_column("things", "grown", narrow))
         connection.execute(sql.widen_column("things", "grown", wide))
         assert wide == columns_of(connection, "things")["grown"]
@@ -223,7 +236,7 @@ def test_types_with_an_order(connection: Connection, sql: Engine) -> None:
         "VARCHAR",
     ):
         assert sql.is_orderable(type_of(connection, kind)), kind
-    assert not sql.is_orderable(type_of(connection, "JSON"))
+    assert not sql.is_orderable(type_of(connection, "JSON" if sql.transactions else "INTEGER[]"))
     assert sql.is_condition(type_of(connection, "BOOLEAN"))
     assert not sql.is_condition(type_of(connection, "INTEGER"))
     assert ["number", "interval", "interval", ""] == [
@@ -241,7 +254,8 @@ def test_bounds_need_no_quotes(connection: Connection) -> None:
 def test_long_names(connection: Connection) -> None:
     """Two models whose long names begin alike keep to their own companions, also where a letter is several bytes."""
     limit = engine_of(connection).identifier_limit
-    stem = "é" * ((limit - 2) // 2)
+    # Metastores take plain letters only.
+    stem = "é" * ((limit - 2) // 2) if engine_of(connection).transactions else "e" * (limit - 2)
     create_table(connection, "feed", {**COLUMNS, "seq": "BIGINT"}, [{**ROWS[0], "seq": 5}])
     for last in ("a", "b"):
         target = Direct(connection, stem + last)

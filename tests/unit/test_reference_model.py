@@ -26,8 +26,8 @@ from tests.case_data import (
     assert_run,
     create_table,
     load_cases,
-    quoted,
 )
+from tests.databases import quoted
 from tests.reference_model import END, START, Config, Event, Figures, Kind, Model, Refused, sorted_rows
 from tests.strategies import Stream, Ties, arrivals_of, streams
 

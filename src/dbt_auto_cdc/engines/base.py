@@ -6,7 +6,7 @@ Not here: the peculiarities of one engine; each has a file of its own, found by 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -27,7 +27,9 @@ class Engine:
     not written. With `named_structs` a struct is of a type that has to be created: one a target, beside it. `begin`
     opens a transaction where dbt does not. `union` joins the SELECTs of flows where dbt or a person runs a model's SQL
     as it is. With `moves_tables` a table goes to another schema as it is; else it is copied. With `overwrites` a row
-    is better changed where it is than removed and added anew.
+    is better changed where it is than removed and added anew. Without `transactions` a run writes down what it is
+    going to do before it does it (`materializations.journal`); `table_options` are what follows the columns of a table
+    there, and `not_served` names options that mean too much for it: of some, as in `equal_sequence=append`, one value.
     """
 
     name: str
@@ -41,6 +43,17 @@ class Engine:
     union: str = "union all"
     moves_tables: bool = False
     overwrites: bool = False
+    transactions: bool = True
+    logs_runs: bool = True
+    text_type: str = "varchar"
+    alters_tables: bool = True
+    table_options: str = ""
+    not_served: tuple[str, ...] = ()
+
+    def configured(self, config: Mapping[str, object], model: str) -> Engine:
+        """Return the engine as a model's configuration has it; raises `AutoCdcError` for what does not work with it."""
+        del config, model
+        return self
 
     # names and values
 
@@ -52,9 +65,23 @@ class Engine:
         """Return a name in the case that the engine gives it where it is not quoted."""
         return name
 
-    def working(self, identifier: str) -> str:
-        """Return the name of a working table, which lives as long as the connection."""
+    def working(self, identifier: str, target: str = "") -> str:
+        """Return the name of a working table, which lives as long as the connection; `target` is whose it is."""
+        del target
         return self.quote(identifier)
+
+    def text(self, value: str) -> str:
+        """Return a text literal."""
+        return text(value)
+
+    def place(self, alias: str, identity: Iterable[tuple[str, str]]) -> str:
+        """Return where a row of a table that stays is found again; `identity` are columns with types that tell it."""
+        del identity
+        return f"{alias}.{self.locator}"
+
+    def statements(self, sql: str) -> list[str]:
+        """Return the statements of a text, where they have to be sent one by one; the last one gives the rows."""
+        return [sql]
 
     def as_text(self, expression: str) -> str:
         """Return the expression as text, for a message."""
@@ -155,6 +182,11 @@ class Engine:
         """Return the time at which the transaction began, as a timestamp in UTC."""
         raise NotImplementedError
 
+    def gives_rows(self, sql: str) -> bool:
+        """Whether the rows of a statement may be asked for: some clients have to know that beforehand."""
+        del sql
+        return True
+
     # types
 
     def is_orderable(self, type_name: str) -> bool:
@@ -205,6 +237,11 @@ class Engine:
             if old := _DECIMAL.match(narrow):
                 return precision - scale >= int(old[1]) - int(old[2]) and scale >= int(old[2])
         return False
+
+    def alters(self, stored: str, incoming: str) -> bool:
+        """Whether a column can be given a type that is wider."""
+        del stored, incoming
+        return self.alters_tables
 
     @property
     def integers(self) -> dict[str, int]:
@@ -316,6 +353,10 @@ class Engine:
         """Return the statement that makes a new table quick to read from some number of a run on; empty where it is."""
         del relation, column
         return ""
+
+    def define(self, relation: str, types: Mapping[str, str]) -> str:
+        """Return the statement that makes an empty table of columns with types; asked without `transactions`."""
+        raise NotImplementedError
 
     def insert(self, relation: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows; `columns` are quoted and in the query's order."""

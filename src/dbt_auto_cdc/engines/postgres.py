@@ -145,8 +145,9 @@ class Postgres(Engine):
     joins on it are of no use before release 14, and a list of places is read without a look at the rest of the table.
     """
 
-    def working(self, identifier: str) -> str:
+    def working(self, identifier: str, target: str = "") -> str:
         """Return the name of a working table; the schema keeps a table of that name beside the target out of it."""
+        del target
         return f"pg_temp.{self.quote(identifier)}"
 
     def folded(self, name: str) -> str:

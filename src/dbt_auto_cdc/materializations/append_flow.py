@@ -21,7 +21,8 @@ def plan(table: Table) -> Plan:
     if job.reads_a_part:
         return evolution.only(job)
     if job.builds:
-        steps = (*tables.build(job, table.state, _rows(job), []), *_ready(job), _first_number(job))
+        built = tables.build(job, table.state, _rows(job), [], notes={"run": str(_number(job))})
+        steps = (*built, *_ready(job))
     else:
         added = writes.insert(job, "append the rows", _rows(job), only_if=(), counts=job.spec.COUNTS)
         steps = (*evolution.prepare(job), added, *tables.record(job), _next_number(job))
@@ -46,11 +47,6 @@ def _ready(job: Job) -> tuple[Step, ...]:
     return (Step("make the target quick to stream", sql),) if sql else ()
 
 
-def _first_number(job: Job) -> Step:
-    sql = f"insert into {job.companion} ({names.KIND}, {names.CONTROL}) values ('run', '{_number(job)}')"
-    return Step("remember the number of the run", sql)
-
-
 def _next_number(job: Job) -> Step:
     sql = f"update {job.companion} set {names.CONTROL} = '{_number(job)}' where {names.KIND} = 'run'"
-    return Step("remember the number of the run", sql, (job.spec.COUNTS,))
+    return Step("remember the number of the run", sql, (job.spec.COUNTS,), settles=True)

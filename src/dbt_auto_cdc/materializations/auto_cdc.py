@@ -95,7 +95,7 @@ def _expire(job: Job) -> tuple[Step, ...]:
         .then("greatest", f"select max({names.SEQUENCE}) as sequence from (\n{sequences}\n) as sequences")
         .then(
             "expired",
-            f"select cmp.{job.engine.locator} from {job.companion} as cmp cross join greatest\n"
+            f"select {job.at_companion('cmp')} from {job.companion} as cmp cross join greatest\n"
             f"where cmp.{names.KIND} = 'delete'"
             f" and cmp.{names.SEQUENCE} < {job.engine.minus('greatest.sequence', distance)}",
         )

@@ -47,7 +47,7 @@ def plan_where(table: Table) -> Plan:
     why = tables.builds_because(table)
     job = table.job(builds=why is not None)
     predicate = written.replace_where if isinstance(written, ReplaceWhere) else "true"
-    _refuse(job, _unknown_to_the_target(job, predicate))
+    _refuse(job, [*_unknown_to_the_target(job, predicate), *_not_told_apart(job)])
     if job.reads_a_part:
         return evolution.only(job)
     read = (replace.stage_range(job, predicate), replace.read_count(job))
@@ -93,6 +93,18 @@ def _unfit_columns(job: Job) -> list[str]:
             f" it to append_new_columns, or rebuild the target with --full-refresh"
         )
     return problems
+
+
+def _not_told_apart(job: Job) -> list[str]:
+    """What stands against the columns by which a row is found again, where rows have no places."""
+    if job.engine.transactions:
+        return []
+    return [
+        f"column {column.name} is of type {column.type}, by which {job.engine.name} cannot tell one row from another;"
+        f" leave it out in the model, or select its parts"
+        for column in job.layout.output
+        if not job.engine.has_equality(column.type)
+    ]
 
 
 def _unknown_to_the_target(job: Job, predicate: str) -> list[str]:

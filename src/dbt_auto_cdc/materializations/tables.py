@@ -5,13 +5,13 @@ Not here: their rows, which each materialization has from `scd`, and their colum
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
-from dbt_auto_cdc.materializations import change_feed, quarantine
+from dbt_auto_cdc.materializations import change_feed, journal, quarantine
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.resolve import as_events, resolve
 from dbt_auto_cdc.scd import (
@@ -25,7 +25,7 @@ from dbt_auto_cdc.scd import (
 )
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import BITEMPORAL, AppendedRows, AutoCdc, Expectation, FlowEvents, Spec
-from dbt_auto_cdc.sql import Query, comma, text
+from dbt_auto_cdc.sql import Query, comma
 from dbt_auto_cdc.state import Control, Relations, State
 
 
@@ -44,6 +44,9 @@ class Table:
         state = _without_target(self.state) if builds else self.state
         last = f"select max({names.SEQUENCE}) from {self.relations.companion} where {names.KIND} = 'snapshot'"
         spec = as_events(self.spec, state.feed, "" if builds else last)
+        if state.contract_sql and not self.engine.transactions:
+            contract = f"its contract is enforced, which is not served on {self.engine.name}; set enforced: false there"
+            raise AutoCdcError(self.model, [contract])
         layout = resolve(self.model, spec, state, self.engine)
         job = Job(self.model, spec, layout, state, self.relations, self.engine, builds=builds)
         return with_named_struct(job, replaces=replaces(self.state))
@@ -83,6 +86,8 @@ def builds_because(table: Table) -> str | None:
         _refuse_lost_flows(table)
     if state.target is None:
         return "build the target" if state.companion is None else "build the target again: it is gone"
+    if state.companion is not None and state.control is None and not table.engine.transactions:
+        return "build the target again: an earlier run was stopped before it was complete"
     if state.companion is None or state.control is None:
         # What was believed when, and which rows of its sources it has, is not in a table alone.
         taken_over = (
@@ -153,11 +158,22 @@ def definition(job: Job) -> Control:
     )
 
 
-def build(job: Job, before: State, rows: Query, remembers: Sequence[Query]) -> tuple[Step, ...]:
+def build(
+    job: Job,
+    before: State,
+    rows: Query,
+    remembers: Sequence[Query],
+    *,
+    notes: Mapping[str, str] | None = None,
+) -> tuple[Step, ...]:
     """Make companion and target; where there is something already, aside, then swap.
 
-    `rows` are the target's, `remembers` give the companion's beside the control record.
+    `rows` are the target's, `remembers` give the companion's beside the control record; `notes` are texts by their
+    kinds, which the companion keeps as it does that record.
     """
+    if not job.engine.transactions:
+        kept = companion_types(job), companion_rows(job, remembers, notes)
+        return journal.built(job, before, rows, target=target_types(job), companion=kept)
     target, companion = job.target, job.companion
     is_replaced = replaces(before)
     if is_replaced:
@@ -166,7 +182,7 @@ def build(job: Job, before: State, rows: Query, remembers: Sequence[Query]) -> t
         *(Step(f"clear {what}", job.engine.drop_table(what)) for what in (companion, target) if is_replaced),
         Step(
             "create the companion",
-            job.engine.create_table(companion, companion_rows(job, remembers), is_companion=True),
+            job.engine.create_table(companion, companion_rows(job, remembers, notes), is_companion=True),
         ),
         *_made_ready(job, companion),
         *_create_target(job, target, rows),
@@ -238,21 +254,34 @@ def _swap(job: Job, before: State) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def companion_rows(job: Job, remembers: Sequence[Query]) -> Query:
-    """Return all rows of a new companion: the control record, and what `remembers` gives in the companion's columns."""
-    engine, columns = job.engine, companion_columns(job)
+def target_types(job: Job) -> dict[str, str]:
+    """Return the target's columns, quoted, with their types."""
+    types = {job.engine.quote(column.name): column.type for column in job.layout.output}
+    return {**types, **job.bounds, **job.unseen}
+
+
+def companion_types(job: Job) -> dict[str, str]:
+    """Return the companion's columns with their types, the control record's last."""
+    engine = job.engine
     types = {engine.quote(c.name): c.type for c in (*job.layout.keys, *job.remembered)}
     types |= dict.fromkeys((names.SEQUENCE, names.RUN_START), job.layout.sequence_type)
-    types[names.SYSTEM_SEQUENCE] = job.layout.system_type
+    types |= {names.SYSTEM_SEQUENCE: job.layout.system_type, names.KIND: engine.text_type}
     types |= authorship(job)
-    values = [
-        f"'control' as {column}"
-        if column == names.KIND
-        else f"{engine.null(types.get(column, job.layout.sequence_type))} as {column}"
-        for column in columns
-    ]
-    record = text(definition(job).to_json())
-    parts = [f"select\n    {comma([*values, f'{record} as {names.CONTROL}'])}"]
+    known = {column: types.get(column, job.layout.sequence_type) for column in companion_columns(job)}
+    return {**known, names.CONTROL: engine.text_type}
+
+
+def companion_rows(job: Job, remembers: Sequence[Query], notes: Mapping[str, str] | None = None) -> Query:
+    """Return all rows of a new companion: the control record, and what `remembers` gives in the companion's columns."""
+    engine, types = job.engine, companion_types(job)
+
+    def noted(kind: str, note: str) -> str:
+        own = {names.KIND: f"'{kind}'", names.CONTROL: engine.text(note)}
+        values = (f"{own.get(name) or engine.null(of_type)} as {name}" for name, of_type in types.items())
+        return f"select\n    {comma(values)}"
+
+    parts = [noted("control", definition(job).to_json())]
+    parts += [noted(*each) for each in (notes or {}).items()]
     parts += [
         f"select more.*, null as {names.CONTROL} from (\n{query.render()}\n) as more" for query in remembers
     ]
@@ -286,9 +315,10 @@ def record(job: Job) -> tuple[Step, ...]:
     if now == job.state.control:
         return ()
     sql = (
-        f"update {job.companion} set {names.CONTROL} = {text(now.to_json())}\nwhere {names.KIND} = 'control'"
+        f"update {job.companion} set {names.CONTROL} = {job.engine.text(now.to_json())}\n"
+        f"where {names.KIND} = 'control'"
     )
-    return (Step("record the definition", sql),)
+    return (Step("record the definition", sql, settles=True),)
 
 
 def shape(job: Job) -> str:
@@ -312,6 +342,9 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
     first = (step for reading in reads for step in reading.first)
     record = (step for reading in reads for step in reading.record)
     steps = (*first, *steps, *quarantine.kept(job), *record)
+    if not job.engine.transactions and not job.builds:
+        steps = journal.journaled(job, steps, companion_types(job))
+        working = [*working, *(() if job.spec.appends else journal.WORKING)]
     tables = [job.working(suffix) for suffix in working]
     free = job.engine.drop_working([*tables, *(table for reading in reads for table in reading.working)])
     return Plan(

@@ -290,14 +290,17 @@ def by_precedence(job: Job, alias: str) -> list[str]:
     return [f"{alias}.{names.KIND}", *map(job.engine.descending, values)]
 
 
-def copies(job: Job) -> str:
-    """Return the SELECT of the locators of events that do not count; it follows `repeated`."""
+def copies(job: Job, among: str = "") -> str:
+    """Return the SELECT of the locators of events that do not count; it follows `repeated`.
+
+    `among` is the working table whose locators they are, where the events stand in another one as well.
+    """
     group = ", ".join(of("evt", job.identity))
     order = ", ".join(by_precedence(job, "evt") or [f"evt.{job.engine.locator}"])
     return f"""
 select locator from (
     select evt.{job.engine.locator} as locator,
         row_number() over (partition by {group} order by {order}) as place
-    from {job.events} as evt
+    from {among or job.events} as evt
     join repeated on {job.same_event("evt", "repeated")}
 ) as ranked where place > 1"""

@@ -13,7 +13,7 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.relations import working_relation
 from dbt_auto_cdc.resolve import Layout, Output, Part
 from dbt_auto_cdc.spec import AutoCdc, FlowEvents, SnapshotEvents
-from dbt_auto_cdc.sql import all_of, text
+from dbt_auto_cdc.sql import all_of
 from dbt_auto_cdc.state import Relations, State
 
 
@@ -195,7 +195,35 @@ class Job:
 
     def working(self, suffix: str) -> str:
         """Return the name of a working table of this run."""
-        return working_relation(self.engine, self.relations.identifier, self.part + suffix)
+        return working_relation(
+            self.engine, self.relations.identifier, self.part + suffix, target=self.target
+        )
+
+    @property
+    def identity_in_target(self) -> dict[str, str]:
+        """What tells a row of the target, quoted, with types: two rows with the same are written and go together."""
+        if self.spec.appends:
+            return self.unseen
+        told_by = self.layout.keys or self.layout.output
+        return {self.engine.quote(column.name): column.type for column in told_by} | self.bounds
+
+    @property
+    def identity_in_companion(self) -> dict[str, str]:
+        """What tells a row of the companion, with types."""
+        keys = {self.engine.quote(column.name): column.type for column in self.layout.keys}
+        sequences = dict.fromkeys((names.SEQUENCE, names.RUN_START), self.layout.sequence_type)
+        if not self.spec.scd2:
+            del sequences[names.RUN_START]
+        kind = self.engine.text_type
+        return {**keys, **sequences, names.KIND: kind, names.CONTROL: kind}
+
+    def at(self, alias: str) -> str:
+        """Return the place of a row of the target."""
+        return self.engine.place(alias, self.identity_in_target.items())
+
+    def at_companion(self, alias: str) -> str:
+        """Return the place of a row of the companion."""
+        return self.engine.place(alias, self.identity_in_companion.items())
 
     def extreme(self, function: str, expression: str, over: str = "") -> str:
         """Return the greatest (`max`) or least (`min`) of sequences, `over` a window if there is one."""
@@ -221,7 +249,7 @@ class Job:
     def key_text(self, alias: str) -> str:
         """Return an expression that shows a key in a message: `id=1, region=north`."""
         shown = [
-            f"{text(column.name + '=')} || coalesce({self.engine.as_text(f'{alias}.{key}')}, 'null')"
+            f"{self.engine.text(column.name + '=')} || coalesce({self.engine.as_text(f'{alias}.{key}')}, 'null')"
             for column, key in zip(self.layout.keys, self.keys, strict=True)
         ]
         return " || ', ' || ".join(shown)

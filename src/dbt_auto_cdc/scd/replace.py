@@ -49,7 +49,7 @@ def standings(job: Job) -> tuple[Step, ...]:
 def _stored(job: Job) -> Step:
     """Find the target's rows of the incoming keys, narrowly. Out: one row per such row."""
     columns = [*of("tgt", job.keys), f"tgt.{_sequence(job)} as {names.SEQUENCE}"]
-    columns.append(f"tgt.{job.engine.locator} as {names.LOCATOR}")
+    columns.append(f"{job.at('tgt')} as {names.LOCATOR}")
     incoming = f"select distinct {', '.join(job.keys)} from {job.working(names.STAGE)}"
     stored = f"""
 select {", ".join(columns)}
@@ -169,11 +169,11 @@ def _differing(job: Job, incoming: str, stored: str, only_if: tuple[str, ...] = 
     ]
     columns = ", ".join(job.output)
     both = (
-        f"select {columns}, 1 as {names.COPIES} from (\n{indented(incoming)}\n) as incoming\nunion all\n"
-        f"select {columns}, -1 as {names.COPIES} from (\n{indented(stored)}\n) as stored"
+        f"select {columns}, 1 as {names.WEIGHT} from (\n{indented(incoming)}\n) as incoming\nunion all\n"
+        f"select {columns}, -1 as {names.WEIGHT} from (\n{indented(stored)}\n) as stored"
     )
-    shown = [*job.keys, f"sum({names.COPIES}) as {names.COPIES}"]
-    grouped = f"group by {', '.join(values)} having sum({names.COPIES}) <> 0"
+    shown = [*job.keys, f"sum({names.WEIGHT}) as {names.COPIES}"]
+    grouped = f"group by {', '.join(values)} having sum({names.WEIGHT}) <> 0"
     table = job.working(names.EVENTS)
     find = (
         Query()
@@ -232,7 +232,7 @@ def gone_range(job: Job, predicate: str) -> Step:
     """Find the target's rows in the range, once: the predicate may look at the target. Out: one row per such row."""
     query = Query().then(
         "gone",
-        f"select src.{job.engine.locator} as {names.LOCATOR}\nfrom {job.target} as src\n"
+        f"select {job.at('src')} as {names.LOCATOR}\nfrom {job.target} as src\n"
         f"where {_condition(job, predicate)}",
     )
     return Step("find the rows in the range", job.engine.create_working(job.working(names.GONE), query))
@@ -243,6 +243,8 @@ def range_differences(job: Job) -> tuple[Step, Step]:
 
     Out: one row for all rows of some values of which one side has more, with their places on both sides.
     """
+    if not job.engine.transactions:
+        return _differing(job, in_range(job).render(), _stored_range(job))
     locator, nowhere = job.engine.locator, job.engine.null(job.engine.locator_type)
     values = [
         job.engine.comparable(name, column.type)
@@ -285,8 +287,26 @@ from {table}"""
     )
 
 
+def _stored_range(job: Job) -> str:
+    """Select the target's rows in the range, found again by what they are."""
+    places = f"select distinct {names.LOCATOR} from {job.working(names.GONE)}"
+    return (
+        f"select {', '.join(of('tgt', job.output))}\nfrom {job.target} as tgt\n"
+        f"join (\n{indented(places)}\n) as gone on gone.{names.LOCATOR} = {job.at('tgt')}"
+    )
+
+
 def replace_range(job: Job) -> tuple[Step, ...]:
-    """Delete the stored rows in the range that differ, and insert the incoming ones; the others stay where they are."""
+    """Delete the stored rows in the range that differ, and insert the incoming ones; the others stay where they are.
+
+    Where rows have no places, equal ones are found together: then all rows in the range are written anew.
+    """
+    if not job.engine.transactions:
+        every = Query().then("gone", f"select {names.LOCATOR} from {job.working(names.GONE)}")
+        return (
+            writes.delete(job, "delete the rows in the range", every, only_if=(DIFFERING,)),
+            writes.insert(job, "insert the rows in the range", in_range(job), only_if=(DIFFERING,)),
+        )
     found = f"from {job.working(names.EVENTS)}"
     gone = Query().then(
         "gone", f"select unnest({names.LOCATOR}[1:{names.COPIES}])\n{found} where {names.COPIES} > 0"

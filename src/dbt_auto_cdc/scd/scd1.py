@@ -58,7 +58,7 @@ def stage(job: Job) -> Step:
             join=join,
             is_new=f"({stored} is null or {sequence} is null or {sequence} > {stored})",
             is_late=f"coalesce({sequence} < {head}, false)",
-            locator=f"cmp.{job.engine.locator}",
+            locator=job.at_companion("cmp"),
         ),
     )
 
@@ -136,7 +136,7 @@ def gone_rows(job: Job, only_if: tuple[str, ...] = ()) -> Step:
     """Find the target's rows of the touched keys. Out: one row per such row, with what won over it."""
     query = Query().then(
         "gone",
-        f"select tgt.{job.engine.locator} as {names.LOCATOR}, won.{names.KIND}\n"
+        f"select {job.at('tgt')} as {names.LOCATOR}, won.{names.KIND}\n"
         f"from {job.target} as tgt\n"
         f"join {job.working(names.WINNERS)} as won on {job.same_key('won', 'tgt')}",
     )
@@ -202,10 +202,10 @@ def _remember(job: Job) -> tuple[Step, ...]:
             Step("remember the sequences of new keys", unknown, new),
         )
     known = f"select {names.HIDDEN} from {won} where {is_known}"
-    forgotten = engine.delete_located(companion, Query().then("known", known))
+    forgotten = Query().then("known", known)
     return (
-        Step("forget the keys' old sequences", forgotten, new),
-        Step("remember the keys' sequences", engine.insert(companion, columns, remembered(job)), new),
+        writes.forget(job, "forget the keys' old sequences", forgotten, only_if=new),
+        writes.remember(job, "remember the keys' sequences", columns, remembered(job), only_if=new),
     )
 
 
@@ -245,7 +245,7 @@ def truncate(job: Job, removed: tuple[Step, ...] | None = None) -> tuple[Step, .
 
 
 def _remove_truncated(job: Job) -> tuple[Step, ...]:
-    gone = with_truncation(job).then("gone", replaceable(job, f"tgt.{job.engine.locator}"))
+    gone = with_truncation(job).then("gone", replaceable(job, job.at("tgt")))
     return (
         writes.delete(
             job, "remove the truncated rows", gone, only_if=(check.TRUNCATED,), counts="num_deleted_rows"
@@ -255,18 +255,16 @@ def _remove_truncated(job: Job) -> tuple[Step, ...]:
 
 def _remember_truncate(job: Job) -> tuple[Step, ...]:
     """Put the latest truncate in the place of what lies below it; of a dump's rows nothing else is remembered."""
-    engine, truncated = job.engine, (check.TRUNCATED,)
+    truncated = (check.TRUNCATED,)
     below = with_truncation(job).then(
         "below",
-        f"select cmp.{engine.locator} from {job.companion} as cmp cross join {TRUNCATION}\n"
+        f"select {job.at_companion('cmp')} from {job.companion} as cmp cross join {TRUNCATION}\n"
         f"where cmp.{names.KIND} = 'truncate' or (cmp.{names.KIND} in ('upsert', 'delete')"
         f" and cmp.{names.SEQUENCE} < {TRUNCATION}.sequence)",
     )
     return (
-        Step("forget what was truncated", engine.delete_located(job.companion, below), truncated),
-        Step(
-            "remember the truncate",
-            engine.insert(job.companion, [*job.keys, *changes.EVENT], truncation(job)),
-            truncated,
+        writes.forget(job, "forget what was truncated", below, only_if=truncated),
+        writes.remember(
+            job, "remember the truncate", [*job.keys, *changes.EVENT], truncation(job), only_if=truncated
         ),
     )

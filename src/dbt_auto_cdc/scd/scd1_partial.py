@@ -70,7 +70,7 @@ def _stage(job: Job) -> Step:
             join=f"left join {job.companion} as cmp on {job.same_key('src', 'cmp')}",
             is_new=f"({is_new})",
             is_late=f"coalesce({sequence} < {stored}, false)",
-            locator=f"cmp.{job.engine.locator}",
+            locator=job.at_companion("cmp"),
             more=_memory(job),
         ),
     )
@@ -144,7 +144,7 @@ def _with_truncated_parts(job: Job) -> str:
     """The new events, and a row without kind or sequence for each row that the latest truncate takes parts of."""
     known = {
         **{key: f"cmp.{key}" for key in job.keys},
-        names.HIDDEN: f"cmp.{job.engine.locator}",
+        names.HIDDEN: job.at_companion("cmp"),
         **_memory(job),
     }
     columns = [*job.staged, *changes.EVENT, names.HIDDEN, *_memory(job)]
@@ -162,7 +162,7 @@ def _places(job: Job) -> Step:
     """Find the target's rows of the touched keys, narrowly. Out: one row per such row."""
     query = Query().then(
         "places",
-        f"select {', '.join(of('tgt', job.keys))}, tgt.{job.engine.locator} as {names.LOCATOR}\n"
+        f"select {', '.join(of('tgt', job.keys))}, {job.at('tgt')} as {names.LOCATOR}\n"
         f"from {job.target} as tgt\njoin {job.working(_SUMS)} as evt on {job.same_key('evt', 'tgt')}",
     )
     return Step(
@@ -265,7 +265,7 @@ join (
     from judged as evt
     join place on {job.same_key("place", "evt")}
     where evt.{names.SHOWS} is not null and ({keeps})
-) as kept on kept.{names.LOCATOR} = tgt.{job.engine.locator}"""
+) as kept on kept.{names.LOCATOR} = {job.at("tgt")}"""
 
 
 def _chosen(job: Job) -> str:
@@ -365,7 +365,7 @@ def presumed_author(job: Job, part: Part) -> Query:
     """Return, for each row whose authors nobody remembered, its place in the companion and its last sequence."""
     return Query().then(
         "presumed",
-        f"select cmp.{job.engine.locator} as locator, cmp.{names.SEQUENCE} as value\n"
+        f"select {job.at_companion('cmp')} as locator, cmp.{names.SEQUENCE} as value\n"
         f"from {job.companion} as cmp\njoin {job.target} as tgt on {job.same_key('tgt', 'cmp')}\n"
         f"where cmp.{names.KIND} = 'upsert' and {changes.stored_part(job, part, 'tgt')} is not null",
     )

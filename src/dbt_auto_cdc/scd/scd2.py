@@ -46,7 +46,7 @@ def _stored(job: Job) -> Step:
         "stored",
         f"select {', '.join(of('tgt', job.keys))},\n"
         f"    tgt.{job.start_at} as {names.SEQUENCE}, tgt.{job.end_at} as {names.OLD_END},"
-        f" tgt.{job.engine.locator} as {names.LOCATOR}{shown}\n"
+        f" {job.at('tgt')} as {names.LOCATOR}{shown}\n"
         f"from {job.target} as tgt\n"
         f"join (select distinct {keys} from {job.working(names.STAGE)}) as stg on {job.same_key('stg', 'tgt')}",
     )
@@ -176,11 +176,11 @@ select
     {comma(of("tgt", job.output))},
     {comma(of("reached", [names.SEQUENCE, names.OLD_END, names.LOCATOR]))}
 from {job.target} as tgt
-join reached on reached.{names.LOCATOR} = tgt.{job.engine.locator}"""
+join reached on reached.{names.LOCATOR} = {job.at("tgt")}"""
     inside = f"""
 select
     {comma(of("cmp", [*job.keys, names.SEQUENCE, names.RUN_START, *_remembered_values(job)]))},
-    cmp.{job.engine.locator} as {names.HIDDEN}
+    {job.at_companion("cmp")} as {names.HIDDEN}
 from {job.companion} as cmp
 join affected on {job.same_key("affected", "cmp")} and affected.{names.SEQUENCE} = cmp.{names.RUN_START}
     and (affected.{names.OLD_END} is null or cmp.{names.SEQUENCE} < affected.{names.OLD_END})
@@ -298,7 +298,7 @@ where tgt.{names.OLD_END} is not null and not exists (
 
 def _hidden_deletes(job: Job) -> str:
     """The deletes after the first new event that closed nothing; one at a version's start is overruled by it."""
-    marks = {names.SEQUENCE: f"cmp.{names.SEQUENCE}", names.HIDDEN: f"cmp.{job.engine.locator}"}
+    marks = {names.SEQUENCE: f"cmp.{names.SEQUENCE}", names.HIDDEN: job.at_companion("cmp")}
     return f"""{_event(job, _only_key(job, "cmp"), "'delete'", marks)}
 from {job.companion} as cmp
 join touched on {job.same_key("touched", "cmp")} and cmp.{names.SEQUENCE} > touched.{names.FIRST}
@@ -314,7 +314,7 @@ def _cut(job: Job) -> Query:
     """
     query = Query()
     if _has_copies(job):
-        query = query.then("repeated", changes.repeated(job)).then("copies", changes.copies(job))
+        query = query.then("repeated", changes.repeated(job)).then("copies", changes.copies(job, line(job)))
     query = query.then("ordered", _ordered(job)).then("differing", _differing(job))
     query = query.then("marked", _marked(job)).then("bounded", _bounded(job))
     return query.then("timeline", _compared(job))
@@ -571,7 +571,7 @@ def _orphaned(job: Job) -> str:
     They have to go, or else they would count again as soon as a version starts where theirs did.
     """
     return f"""
-select cmp.{job.engine.locator} as locator
+select {job.at_companion("cmp")} as locator
 from {job.companion} as cmp
 join (select distinct {", ".join(job.keys)} from {job.events}) as evt on {job.same_key("evt", "cmp")}
 where cmp.{names.KIND} = 'upsert'
@@ -606,9 +606,9 @@ def _ended(job: Job) -> Query:
 def few(job: Job, ended: str) -> str:
     """The condition that so few versions end that they are better written anew; never where an engine overwrites rows.
 
-    Some engines know how many rows a table has, others have to read it.
+    Some engines know how many rows a table has, others have to read it. Without transactions all is one statement.
     """
-    if job.engine.overwrites:
+    if job.engine.overwrites or not job.engine.transactions:
         return "false"
     return f"{ended} * {IN_PLACE_FROM} <= (select count(*) from {job.target})"
 
@@ -669,12 +669,11 @@ from {_given(job)} as evt where evt.{names.LOCATOR} is not null"""
 
 def apply(job: Job) -> tuple[Step, ...]:
     """Write what differs, and keep the companion in step."""
-    engine, companion = job.engine, job.companion
-    hidden = engine.insert(companion, hidden_columns(job), remembered(job))
+    hidden = hidden_columns(job), remembered(job)
     return (
         *write(job),
-        Step("forget hidden events", engine.delete_located(companion, _forgotten(job)), (FORGOTTEN,)),
-        Step("remember hidden events", hidden, (HIDDEN,)),
+        writes.forget(job, "forget hidden events", _forgotten(job), only_if=(FORGOTTEN,)),
+        writes.remember(job, "remember hidden events", *hidden, only_if=(HIDDEN,)),
     )
 
 

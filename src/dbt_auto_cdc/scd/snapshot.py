@@ -467,7 +467,7 @@ select {", ".join(columns)}
 from {now} and not stg.{names.SAME}
 union all
 select {", ".join(gone)} from {job.target} as tgt
-where not exists (select 1 from {now} and stg.{names.LOCATOR} = tgt.{job.engine.locator})"""
+where not exists (select 1 from {now} and stg.{names.LOCATOR} = {job.at("tgt")})"""
     return Query().then("events", events)
 
 
@@ -779,7 +779,7 @@ def open_versions(job: Job) -> tuple[Step, ...]:
         "stored",
         f"select {', '.join(of('tgt', job.keys))},\n"
         f"    tgt.{job.start_at} as {names.SEQUENCE}, tgt.{job.end_at} as {names.OLD_END},"
-        f" tgt.{job.engine.locator} as {names.LOCATOR}\n"
+        f" {job.at('tgt')} as {names.LOCATOR}\n"
         f"from {job.target} as tgt\n"
         f"join (select distinct {keys} from {_compared(job)}) as evt on {job.same_key('evt', 'tgt')}\n"
         f"where tgt.{job.end_at} is null or tgt.{job.end_at} >= {_first(job)}",
@@ -805,7 +805,7 @@ def plain(job: Job) -> tuple[Step, ...]:
     start, old = f"evt.{names.SEQUENCE}", ""
     if _continues(job):
         start = f"case when {goes_on} then old.{job.start_at} else {start} end"
-        old = f"\nleft join {target} as old on {goes_on} and old.{engine.locator} = evt.{names.LOCATOR}"
+        old = f"\nleft join {target} as old on {goes_on} and {job.at('old')} = evt.{names.LOCATOR}"
     bounds = [f"{start} as {job.start_at}", f"{engine.null(job.layout.sequence_type)} as {job.end_at}"]
     written = f"select {', '.join([*of('evt', job.output), *bounds])}\n{events}{old}"
     rows_written = Query().then("rows", f"{written}\nwhere evt.{names.KIND} = 'upsert'")

@@ -1,6 +1,7 @@
-"""The statements that change rows of a target which goes on: every mode writes through these three.
+"""The statements that change rows of a target which goes on, and of its companion: modes write through these.
 
-Not here: new targets (`materializations.tables`), companions, and which rows there are to write.
+Not here: new targets (`materializations.tables`), and which rows there are to write. Where the engine has no
+transactions, `materializations.journal` makes other statements of what the steps say they do.
 """
 
 from __future__ import annotations
@@ -8,6 +9,17 @@ from __future__ import annotations
 from dbt_auto_cdc.plan import Step, Write
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.sql import Query
+
+
+def forget(job: Job, name: str, gone: Query, *, only_if: tuple[str, ...]) -> Step:
+    """Remove the rows of the companion whose locators a query gives."""
+    return Step(name, job.engine.delete_located(job.companion, gone), only_if, keeps=Write(gone=gone))
+
+
+def remember(job: Job, name: str, columns: list[str], born: Query, *, only_if: tuple[str, ...]) -> Step:
+    """Add the rows that a query gives to the companion."""
+    sql = job.engine.insert(job.companion, columns, born)
+    return Step(name, sql, only_if, keeps=Write(tuple(columns), born=born))
 
 
 def delete(job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:

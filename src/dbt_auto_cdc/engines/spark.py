@@ -1,0 +1,280 @@
+"""Apache Spark with Iceberg tables, and Sail, which speaks its language, with Delta tables: what is peculiar.
+
+Not here: Databricks, which has transactions of its own, and tables of other formats, whose rows nothing can change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from dbt_auto_cdc import names
+from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.sql import Query, code_of
+
+_FORMATS = ("iceberg", "delta")
+_NEXT = "\n-- auto_cdc: next statement\n"
+_INTEGERS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_FLOATS = {"float": 24, "double": 53}
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+_ORDERED = (*_INTEGERS, *_FLOATS, *_TIMES, "string", "decimal", "varchar", "char")
+_MEMBER = re.compile(r"(?P<name>[^:]+):(?P<type>.*)", re.DOTALL)
+
+
+def _head(type_name: str) -> str:
+    return re.split(r"[(<]", type_name.lower(), maxsplit=1)[0].strip()
+
+
+def _members(type_name: str) -> list[tuple[str, str]]:
+    """Return the fields of a struct, of `struct<a:int,b:struct<c:string>>`; none for other types."""
+    if _head(type_name) != "struct":
+        return []
+    inside, depth, parts = type_name[len("struct<") : -1], 0, [""]
+    for letter in inside:
+        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    found = [_MEMBER.fullmatch(part.strip()) for part in parts]
+    return [(member["name"].strip("`"), member["type"].strip()) for member in found if member]
+
+
+class Spark(Engine):
+    """Statements that are atomic one by one, no transactions, no places of rows, working tables that are tables.
+
+    A row of a target or companion is found again by what tells it, as text; a working table gets a column of numbers.
+    """
+
+    def configured(self, config: Mapping[str, object], model: str) -> Engine:
+        """Return the engine with the format of the model's tables.
+
+        Delta tables are those of Sail, which alters no tables, and cannot order structs in windows.
+        """
+        problems = []
+        chosen = str(config.get("file_format") or "").lower()
+        if chosen not in _FORMATS:
+            problems.append(
+                f"file_format is {chosen or 'not set'}, and rows of such tables cannot be changed; write"
+                f" file_format: iceberg (or delta), in the model or in dbt_project.yml"
+            )
+        if config.get("event_log") is True:
+            problems.append(
+                f"event_log is true, and there is no event log on {self.name}; leave it out there"
+            )
+        if problems:
+            raise AutoCdcError(model, problems)
+        return replace(
+            self,
+            table_options=f" using {chosen}",
+            alters_tables=chosen == "iceberg",
+            comparable_structs=chosen == "iceberg",
+        )
+
+    # names and values
+
+    def quote(self, name: str) -> str:
+        """Return the identifier in backticks."""
+        return "`" + name.replace("`", "``") + "`"
+
+    def working(self, identifier: str, target: str = "") -> str:
+        """Return the name of a working table, which stands beside its target."""
+        schema, dot, _ = target.rpartition(".")
+        return f"{schema}{dot}{self.quote(identifier)}"
+
+    def text(self, value: str) -> str:
+        """Return a text literal, in which a backslash begins an escape, and two quotes are the end and a beginning."""
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+        return f"'{escaped}'"
+
+    def place(self, alias: str, identity: Iterable[tuple[str, str]]) -> str:
+        """Return what tells a row as one text: each value behind its length, so that no two rows share one."""
+        parts = [self._told(f"{alias}.{name}", kind) for name, kind in identity]
+        return f"concat({', '.join(parts)})" if len(parts) > 1 else parts[0]
+
+    def _told(self, value: str, type_name: str) -> str:
+        fields = self.fields(type_name)
+        if fields:
+            parts = ", ".join(self._told(self.field(value, name), kind) for name, kind in fields)
+            return f"case when {value} is null then '-' else concat({parts}) end"
+        # Times of a zone are written in that of the session, which may be another one when a run is finished.
+        written = {"timestamp": f"unix_micros({value})", "binary": f"hex({value})"}.get(
+            _head(type_name), value
+        )
+        as_text = self.as_text(written)
+        return f"coalesce(concat(length({as_text}), ':', {as_text}), '-')"
+
+    def statements(self, sql: str) -> list[str]:
+        """Return the statements of a text: Spark takes one at a time."""
+        return sql.split(_NEXT)
+
+    def gives_rows(self, sql: str) -> bool:
+        """Whether a statement is a query: of others the thrift client cannot read even that there is no row."""
+        return code_of(sql).split(maxsplit=1)[0].lower() in {"select", "with", "describe", "show"}
+
+    def as_text(self, expression: str) -> str:
+        """Return the expression as text."""
+        return f"cast({expression} as string)"
+
+    def composite(self, parts: dict[str, str], type_name: str = "") -> str:
+        """Return a struct of named expressions, which compares field by field."""
+        del type_name
+        return f"named_struct({', '.join(f'{self.text(name)}, {value}' for name, value in parts.items())})"
+
+    def fields(self, type_name: str) -> tuple[tuple[str, str], ...]:
+        """Return the fields of a struct type with their types, in order."""
+        return tuple(_members(type_name))
+
+    def field(self, expression: str, name: str) -> str:
+        """Return a field of a struct."""
+        return f"{expression}.{self.quote(name)}"
+
+    def null_parts(self, expression: str, type_name: str) -> list[str]:
+        """Return the conditions that a part of a struct is null, at whatever depth."""
+        found = []
+        for name, member in self.fields(type_name):
+            part = self.field(expression, name)
+            found += [f"{part} is null", *self.null_parts(part, member)]
+        return found
+
+    def differs(self, left: str, right: str) -> str:
+        """Return the condition that two values are not the same, where null is a value."""
+        return f"not ({left} <=> {right})"
+
+    def is_same(self, left: str, right: str, *, type_name: str) -> str:
+        """Return the condition that two values are the same, null being one."""
+        del type_name
+        return f"{left} <=> {right}"
+
+    def minus(self, sequence: str, distance: float | timedelta) -> str:
+        """Return the sequence that lies `distance` below another."""
+        if isinstance(distance, timedelta):
+            return f"{sequence} - interval '{int(distance.total_seconds())}' second"
+        return f"{sequence} - {distance}"
+
+    def utc_now(self) -> str:
+        """Return the time in UTC."""
+        return "to_utc_timestamp(current_timestamp(), current_timezone())"
+
+    # types
+
+    def is_orderable(self, type_name: str) -> bool:
+        """Whether values of a type have an order."""
+        members = _members(type_name)
+        if members:
+            return all(self.is_orderable(member) for _, member in members)
+        return _head(type_name) in _ORDERED
+
+    def has_equality(self, type_name: str) -> bool:
+        """Whether values of a type can be joined by, and told apart as text."""
+        return _head(type_name) in {*_ORDERED, "boolean", "binary"}
+
+    def is_text_list(self, type_name: str) -> bool:
+        """Whether values of a type are lists of text."""
+        return type_name.lower() == "array<string>"
+
+    def distance_of(self, type_name: str) -> str:
+        """Return what a distance between two values is."""
+        head = _head(type_name)
+        if head in _TIMES:
+            return "interval"
+        return "number" if head in {*_INTEGERS, *_FLOATS, "decimal"} else ""
+
+    def widens(self, stored: str, incoming: str) -> bool:
+        """Whether every value of `stored` is the same value in `incoming`."""
+        narrow, wide = (kind.lower().replace(" ", "") for kind in (stored, incoming))
+        if narrow.startswith("array<") and wide.startswith("array<"):
+            return self.widens(narrow[len("array<") : -1], wide[len("array<") : -1])
+        if super().widens(narrow, wide):
+            return True
+        if wide in _FLOATS:
+            return self.integers.get(narrow, 99) <= _FLOATS[wide] or narrow == "float"
+        return (narrow, wide) == ("date", "timestamp_ntz")
+
+    def alters(self, stored: str, incoming: str) -> bool:
+        """Whether a column can be given a wider type: Iceberg does it where no file has to be written anew."""
+        narrow, wide = stored.lower(), incoming.lower()
+        scales = [kind.rpartition(",")[2] for kind in (narrow, wide)]
+        is_decimal = narrow.startswith("decimal(") and scales[0] == scales[1]
+        known = {("int", "bigint"), ("float", "double")}
+        return self.alters_tables and (is_decimal or narrow == wide or (narrow, wide) in known)
+
+    @property
+    def integers(self) -> dict[str, int]:
+        """Signed integer types by their bits."""
+        return _INTEGERS
+
+    # statements
+
+    def describe(self, query: str) -> str:
+        """Return the statements that tell a query's columns: those of a view that lives as long as the session.
+
+        DESCRIBE QUERY is not known to Sail. Sessions may be shared between threads, hence a name for each query.
+        """
+        view = self.quote(described_name(query))
+        return f"create or replace temporary view {view} as\n{query}{_NEXT}describe table {view}"
+
+    def create_working(self, name: str, query: Query, *, keys: Sequence[str] = ()) -> str:
+        """Return the statements that fill a working table, whose rows are numbered, in the place of an older one."""
+        del keys
+        rows = f"select src.*, monotonically_increasing_id() as {self.locator}\nfrom (\n{query.render()}\n) as src"
+        return f"drop table if exists {name}{_NEXT}create table {name}{self.table_options} as\n{rows}"
+
+    def drop_working(self, working: list[str]) -> str:
+        """Return the statements that free working tables."""
+        return _NEXT.join(f"drop table if exists {name}" for name in working)
+
+    def define(self, relation: str, types: Mapping[str, str]) -> str:
+        """Return the statement that makes an empty table: made of a query, Sail would forbid nulls here and there."""
+        columns = ",\n    ".join(f"{name} {kind}" for name, kind in types.items())
+        return f"create table {relation} (\n    {columns}\n){self.table_options}"
+
+    def insert(self, relation: str, columns: list[str], query: Query) -> str:
+        """Return the statement that adds a query's rows, of all columns in their order: the others would be lost."""
+        del columns
+        return f"insert into {relation}\nselect * from (\n{query.render()}\n) as added"
+
+    def add_column(self, relation: str, column: str, type_name: str) -> str:
+        """Return the statement that adds an empty column."""
+        return f"alter table {relation} add columns ({column} {type_name})"
+
+    def rename_table(self, relation: str, identifier: str) -> str:
+        """Return the statement that gives a table another name in its schema."""
+        schema, dot, _ = relation.rpartition(".")
+        return f"alter table {relation} rename to {schema}{dot}{self.quote(identifier)}"
+
+
+def described_name(query: str) -> str:
+    """Return the name of the view by which a query is described."""
+    return f"{names.PREFIX}described_{hashlib.sha256(query.encode()).hexdigest()[:12]}"
+
+
+ENGINE = Spark(
+    name="Spark",
+    locator=names.ROW,
+    locator_type="string",
+    text_type="string",
+    # Of Hive's metastore; a folder of a table may not have a much longer name either.
+    identifier_limit=128,
+    comparable_structs=True,
+    transactions=False,
+    logs_runs=False,
+    not_served=(
+        "materialized=auto_cdc_snapshot",
+        "stored_as_scd_type=bitemporal",
+        "ignore_null_updates",
+        "ignore_null_updates_column_list",
+        "ignore_null_updates_except_column_list",
+        "columns_to_update",
+        "expect_all",
+        "expect_all_or_fail",
+        "expect_all_or_drop",
+        "change_data_feed",
+        "tombstone_retention",
+        "equal_sequence=append",
+    ),
+)

@@ -1,0 +1,290 @@
+"""Runs on an engine without transactions: written down first, then done, so that one that was stopped can be finished.
+
+Not here: which rows there are to write (`scd.writes` says it of each step).
+
+A run on a target that goes on first puts everything that is to change into two working tables, one for the target and
+one for the companion. Then one statement puts the statements that are left into the companion, as its row of kind
+`journal`; these are sent, and the last one removes that row. Each of them may be sent again, after it and after those
+that follow: all rows that go or come are looked for by what tells them, and rows that come take the place of
+themselves. So a run that finds such a row sends them again before anything else, and one that finds none has nothing
+to repair. Rows that are only added are the exception: they would come twice, once from the run that is finished and
+once from the next; so there the row tells how to take them back.
+
+A first build has no need of it: its companion is filled last, and one without a record is not finished.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from dbt_auto_cdc import names
+from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.plan import Plan, Step, Write
+from dbt_auto_cdc.scd.job import Job
+from dbt_auto_cdc.sql import Query, comma
+from dbt_auto_cdc.state import State
+
+GONE, BORN, ENDED = "gone", "born", "ended"
+WORKING = (names.TARGET_CHANGES, names.COMPANION_CHANGES)
+
+
+class _Changes:
+    """What a run is going to do to one relation, and the working table that holds it."""
+
+    def __init__(
+        self, engine: Engine, tables: tuple[str, str], types: Mapping[str, str], identity: Mapping[str, str]
+    ) -> None:
+        self.engine = engine
+        self.relation, self.table = tables
+        self.types, self.identity = types, identity
+        self.writes: list[tuple[Step, Write]] = []
+
+    def wrote_down(self, whenever: tuple[str, ...]) -> Iterable[Step]:
+        """Put the rows that go, come and end into the working table. Out: each with what tells it.
+
+        The table is there `whenever` the statements are sent that read it, if need be without a row.
+        """
+        if not self.writes:
+            return
+        what = f"what becomes of {self.relation}"
+        kind = self.engine.text_type
+        own = {names.LOCATOR: kind, names.ACTION: kind, names.STEP: "int"}
+        made = self.engine.define(self.table, {**self.types, **own})
+        yield Step(f"clear {what}", self.engine.drop_table(self.table), whenever)
+        yield Step(f"make room for {what}", made, whenever)
+        for only_if in dict.fromkeys(step.only_if for step, _ in self.writes):
+            parts = [
+                part
+                for number, (step, write) in enumerate(self.writes)
+                if step.only_if == only_if
+                for part in self._parts(number, write)
+            ]
+            query = Query().then("changes", "\nunion all\n".join(parts))
+            yield Step(f"write down {what}", self.engine.insert(self.table, [], query), only_if)
+        yield from self._counted(whenever)
+
+    def _counted(self, whenever: tuple[str, ...]) -> Iterable[Step]:
+        """Count what is written, which the engine does not tell."""
+        counts: dict[str, list[str]] = {}
+        for number, (step, write) in enumerate(self.writes):
+            if step.counts:
+                action = GONE if write.gone else BORN
+                counts.setdefault(step.counts, []).append(
+                    f"{names.STEP} = {number} and {names.ACTION} = '{action}'"
+                )
+        if counts:
+            figures = comma(
+                f"count(case when {' or '.join(which)} then 1 end) as {name}"
+                for name, which in counts.items()
+            )
+            yield Step(
+                "count what is written", f"select\n    {figures}\nfrom {self.table}", whenever, measures=True
+            )
+
+    def _parts(self, number: int, write: Write) -> Iterable[str]:
+        """Return the SELECTs of the rows of one step, its number with them."""
+        if write.gone:
+            gone = f"(\n{write.gone.render()}\n) as gone(place) where place is not null"
+            yield self._row({}, place="place", action=(GONE, number)) + gone
+        if write.ended:
+            (column,) = write.columns
+            ended = f"(\n{write.ended.render()}\n) as ended(place, value)"
+            yield self._row({column: "value"}, place="place", action=(ENDED, number)) + ended
+        if write.born:
+            values = comma(
+                f"born.{name}" if name in write.columns else f"{self.engine.null(kind)} as {name}"
+                for name, kind in self.types.items()
+            )
+            given = f"(\n{write.born.render()}\n) as born({', '.join(write.columns)})"
+            place = self.engine.place("row_born", self.identity.items())
+            every = {name: f"row_born.{name}" for name in self.types}
+            row = self._row(every, place=place, action=(BORN, number))
+            yield f"{row}(\nselect\n    {values}\nfrom {given}\n) as row_born"
+
+    def _row(self, values: Mapping[str, str], *, place: str, action: tuple[str, int]) -> str:
+        """Return a SELECT of the working table's columns, without what is selected from."""
+        columns = [
+            f"cast({values[name]} as {kind}) as {name}"
+            if name in values
+            else f"{self.engine.null(kind)} as {name}"
+            for name, kind in self.types.items()
+        ]
+        what, number = action
+        columns += [f"{place} as {names.LOCATOR}", f"'{what}' as {names.ACTION}", f"{number} as {names.STEP}"]
+        return f"select\n    {comma(columns)}\nfrom "
+
+    def applied(self) -> list[str]:
+        """Return the statement that does it: whatever is told like a row that goes or comes goes, then rows come."""
+        if not self.writes:
+            return []
+        nulls = [f"{self.engine.null(kind)} as {name}" for name, kind in self.types.items()]
+        columns = ", ".join(self.types)
+        going = f"select\n    {comma(nulls)},\n    {names.LOCATOR}, '{GONE}' as {names.ACTION}\nfrom {self.table}\n"
+        going += f"where {names.ACTION} in ('{GONE}', '{BORN}')\ngroup by {names.LOCATOR}"
+        staying = f"select {columns}, {names.LOCATOR}, {names.ACTION}\nfrom {self.table}\n"
+        staying += f"where {names.ACTION} = '{ENDED}'"
+        coming = (
+            f"select {columns}, {self.engine.null(self.engine.text_type)} as {names.LOCATOR}, {names.ACTION}\n"
+            f"from {self.table}\nwhere {names.ACTION} = '{BORN}'"
+        )
+        source = [going, coming]
+        matched = [f"when matched and src.{names.ACTION} = '{GONE}' then delete"]
+        for column in dict.fromkeys(
+            name for _, write in self.writes if write.ended for name in write.columns
+        ):
+            source.append(staying)
+            matched.append(
+                f"when matched and src.{names.ACTION} = '{ENDED}' then update set {column} = src.{column}"
+            )
+        values = ", ".join(f"src.{name}" for name in self.types)
+        union = "\nunion all\n".join(source)
+        place = self.engine.place("tgt", self.identity.items())
+        return [
+            "\n".join(
+                [
+                    f"merge into {self.relation} as tgt using (\n{union}\n) as src",
+                    f"on {place} = src.{names.LOCATOR}",
+                    *matched,
+                    f"when not matched and src.{names.ACTION} = '{BORN}' then insert ({columns}) values ({values})",
+                ]
+            )
+        ]
+
+
+def _any(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Return the measures one of which has to be above zero for any of the steps to be sent; none if one always is."""
+    if not all(step.only_if for step in steps):
+        return ()
+    return tuple(dict.fromkeys(name for step in steps for name in step.only_if))
+
+
+def journaled(job: Job, steps: Sequence[Step], companion_types: Mapping[str, str]) -> tuple[Step, ...]:
+    """Return the steps of a run on a target that goes on, such that it can be stopped after any of them."""
+    target, companion, first, settled = _sorted(job, steps, companion_types)
+    if not target.writes and not companion.writes:
+        return (*first, *settled)
+    if job.spec.appends:
+        return (*first, *_appended(job, target, settled))
+    to_do = [
+        *((f"change {what.relation}", sql) for what in (target, companion) for sql in what.applied()),
+        *((step.name, step.sql) for step in settled),
+    ]
+    whenever = () if settled else _any([step for step, _ in (*target.writes, *companion.writes)])
+    return (
+        *first,
+        *target.wrote_down(whenever),
+        *companion.wrote_down(whenever),
+        Step("write down what is left to do", _noted(job.engine, job.companion, to_do), whenever),
+        *(Step(name, sql, whenever) for name, sql in to_do),
+        Step("cross it off", _crossed_off(job.companion), whenever),
+    )
+
+
+def _sorted(
+    job: Job, steps: Sequence[Step], companion_types: Mapping[str, str]
+) -> tuple[_Changes, _Changes, list[Step], list[Step]]:
+    """Return what becomes of target and companion, the steps before that, and those that settle things after it."""
+    types = {job.engine.quote(column.name): column.type for column in job.layout.output}
+    target = _Changes(
+        job.engine,
+        (job.target, job.working(names.TARGET_CHANGES)),
+        {**types, **job.bounds, **job.unseen},
+        job.identity_in_target,
+    )
+    companion = _Changes(
+        job.engine,
+        (job.companion, job.working(names.COMPANION_CHANGES)),
+        companion_types,
+        job.identity_in_companion,
+    )
+    first: list[Step] = []
+    settled: list[Step] = []
+    for step in steps:
+        if step.writes:
+            target.writes.append((step, step.writes))
+        elif step.keeps:
+            companion.writes.append((step, step.keeps))
+        else:
+            (settled if step.settles else first).append(step)
+    return target, companion, first, settled
+
+
+def _appended(job: Job, target: _Changes, settled: Sequence[Step]) -> tuple[Step, ...]:
+    """Add rows in one statement. A run that was stopped is taken back: the next one reads its rows again."""
+    number = job.state.last_run + 1
+    of_the_run = f"from {job.target} where {names.RUN} = {number}"
+    take_back = [("take back the rows of the run before", f"delete {of_the_run}")]
+    added = (Step(step.name, step.sql) for step, _ in target.writes)
+    return (
+        Step("write down how to take it back", _noted(job.engine, job.companion, take_back)),
+        *added,
+        Step("count what is written", f"select count(*) as {job.spec.COUNTS} {of_the_run}", measures=True),
+        *(Step(step.name, step.sql) for step in settled),
+        Step("cross it off", _crossed_off(job.companion)),
+    )
+
+
+def _noted(engine: Engine, companion: str, to_do: Sequence[tuple[str, str]]) -> str:
+    """Return the one statement after which a run will be finished, by itself or by the next one."""
+    kind, text = engine.text_type, engine.text(json.dumps([list(each) for each in to_do]))
+    return (
+        f"merge into {companion} as tgt\n"
+        f"using (select cast('{names.JOURNAL}' as {kind}) as kind, cast({text} as {kind}) as to_do) as src\n"
+        f"on tgt.{names.KIND} = src.kind\n"
+        f"when matched then update set {names.CONTROL} = src.to_do\n"
+        f"when not matched then insert ({names.KIND}, {names.CONTROL}) values (src.kind, src.to_do)"
+    )
+
+
+def _crossed_off(companion: str) -> str:
+    return f"delete from {companion} where {names.KIND} = '{names.JOURNAL}'"
+
+
+def look_for(companion: str) -> str:
+    """Return the query of what an earlier run has left to do."""
+    return f"select {names.CONTROL} from {companion} where {names.KIND} = '{names.JOURNAL}'"
+
+
+def finished(model: str, companion: str, rows: Sequence[Sequence[object]]) -> Plan | None:
+    """Return the plan that finishes an earlier run, from what `look_for` gave; None where nothing is left to do."""
+    if not rows:
+        return None
+    to_do = [Step(str(name), str(sql)) for name, sql in json.loads(str(rows[0][0]))]
+    return Plan(
+        model=model,
+        action="finish the run before",
+        steps=(*to_do, Step("cross it off", _crossed_off(companion))),
+    )
+
+
+def built(
+    job: Job,
+    before: State,
+    rows: Query,
+    *,
+    target: Mapping[str, str],
+    companion: tuple[Mapping[str, str], Query],
+) -> tuple[Step, ...]:
+    """Make target and companion, in the place of what is there.
+
+    The companion's rows, its record among them, come last: a companion without a record is that of a run that was
+    stopped, and the next one starts over. Where there was a target, it is gone while the new one is made: an engine
+    that renames no tables could not put it there at once.
+    """
+    engine, steps = job.engine, []
+    if before.target is not None:
+        drop = engine.drop_view if before.target_is_view else engine.drop_table
+        steps.append(Step("drop the old target", drop(job.target)))
+    if before.companion is not None:
+        steps.append(Step("drop the old companion", engine.drop_table(job.companion)))
+    types, remembered = companion
+    counted = f"select count(*) as {job.spec.COUNTS} from {job.target}"
+    return (
+        *steps,
+        Step("create the companion", engine.define(job.companion, types)),
+        Step("create the target", engine.define(job.target, target)),
+        Step("fill the target", engine.insert(job.target, list(target), rows)),
+        Step("count the rows", counted, measures=True),
+        Step("fill the companion", engine.insert(job.companion, list(types), remembered)),
+    )

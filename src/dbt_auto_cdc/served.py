@@ -1,0 +1,45 @@
+"""What an engine does not serve of a model: refused with its name and the option's, before anything is looked at.
+
+Not here: what is wrong on every engine (`spec`, `resolve`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.spec import Spec
+
+
+def problems_of(
+    engine: Engine, materialized: str, spec: Spec, *, flows: Sequence[object], reads: Sequence[object]
+) -> list[str]:
+    """Return what a model asks for that its engine does not serve."""
+    problems = []
+    for each in engine.not_served:
+        option, _, wrong = each.partition("=")
+        value = materialized if option == "materialized" else getattr(spec, option, None)
+        if wrong and str(value) == wrong:
+            problems.append(
+                f"{option} is {wrong}, which is not served on {engine.name}; use another engine for it"
+            )
+        elif not wrong and value:
+            instead = "set it to false" if value is True else "leave it out"
+            problems.append(f"{option} is set, which is not served on {engine.name}; {instead} there")
+    if flows and not engine.transactions:
+        problems.append(
+            f"it has flows, which are not served on {engine.name}; bring them together in one SELECT with union all"
+        )
+    if reads and not engine.transactions:
+        problems.append(
+            f"it reads step by step, which is not served on {engine.name}; select from the relation itself"
+        )
+    return problems
+
+
+def refuse_operation(engine: Engine, name: str, operation: str) -> None:
+    """Refuse an operation whose statements have to be one transaction, where there are none."""
+    if not engine.transactions:
+        problem = f"the operation {operation} is not served on {engine.name}; use another engine for it"
+        raise AutoCdcError(name, [problem])

@@ -1,0 +1,230 @@
+"""What is peculiar to Spark, and to Sail: runs that are stopped, and what is refused.
+
+Not here: what is true of every engine (`test_contract`, `tests/scenarios`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+
+from dbt_auto_cdc.errors import AutoCdcError
+from tests import databases
+from tests.databases import Connection, Spark, Stopped, create_table, engine_of, tables_of
+from tests.direct import Direct
+
+pytestmark = pytest.mark.only_on("sail", "spark")
+
+COLUMNS = {"id": "INTEGER", "v": "VARCHAR", "op": "VARCHAR", "seq": "BIGINT"}
+EVENTS = {"keys": ["id"], "sequence_by": "seq", "apply_as_deletes": "op = 'D'", "sequence_ties": "allow"}
+MODES = {
+    "scd1": {**EVENTS, "apply_as_truncates": "op = 'T'", "except_column_list": ["op", "seq"]},
+    "scd2": {
+        **EVENTS,
+        "stored_as_scd_type": 2,
+        "track_history_column_list": ["v"],
+        "except_column_list": ["op"],
+    },
+    "append_flow": {"materialized": "append_flow"},
+    "replace_using": {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "seq"},
+    "replace_where": {"materialized": "replace_where", "replace_where": "id between 1 and 2"},
+}
+# Where a statement takes seconds, not every place to stop at is tried.
+STRIDE = 1 if databases.chosen() == "sail" else 7
+# How many statements that write the longest run may have: each costs Spark a second or more.
+MOST = 40
+# Of a first run and of one on a target that goes on, as docs/guides/spark.md has them.
+STATEMENTS = {
+    "scd1": (22, 40),
+    "scd2": (21, 43),
+    "append_flow": (11, 20),
+    "replace_using": (20, 34),
+    "replace_where": (17, 33),
+}
+
+
+def events(number: int, mode: str) -> list[dict[str, Any]]:
+    """Return some new, late, repeated and contradicting events of few keys."""
+    source = random.Random(f"{mode} {number}")
+    kinds = "IIIIUUUUDDT" if mode == "scd1" else "IIIUUUDD"
+    return [
+        {
+            "id": source.randint(1, 4),
+            "v": source.choice(["it's", "b\\n", "c", None]),
+            "op": source.choice(kinds),
+            "seq": number * 2 + source.randint(0, 6),
+        }
+        for _ in range(source.randint(2, 5))
+    ]
+
+
+@pytest.fixture
+def oracle() -> Iterator[Direct]:
+    """Return a target that is kept by DuckDB, whose runs are transactions."""
+    with duckdb.connect(config={"threads": 1}) as connection:
+        yield Direct(connection)
+
+
+def rows(target: Direct) -> list[tuple[str, ...]]:
+    """Return a target's rows as text, in any order, without the number of the run, which may leave some out."""
+    return sorted(
+        tuple(str(value) for name, value in row.items() if name != "__auto_cdc_run") for row in target.rows()
+    )
+
+
+def stopped(target: Direct, config: dict[str, Any], after: int, **how: bool) -> bool:
+    """Run until so many statements have been written, and tell whether there was one more."""
+    assert isinstance(target.connection, Spark)
+    target.connection.stop_after = after
+    try:
+        target.run(config, **how)
+    except Stopped:
+        return True
+    finally:
+        target.connection.stop_after = None
+    return False
+
+
+def assert_nothing_is_left(target: Direct) -> None:
+    """Nothing is left to do, and no working table is left behind."""
+    left = target.connection.execute(
+        "select count(*) from target__auto_cdc where __auto_cdc_kind = 'journal'"
+    ).fetchall()
+    assert [(0,)] == left
+    assert {"feed", "target", "target__auto_cdc"} == set(tables_of(target.connection))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_run_that_is_stopped(connection: Connection, oracle: Direct, mode: str) -> None:
+    """Wherever a run is stopped, a plain run after it ends where one ends that was never stopped."""
+    target, config = Direct(connection), MODES[mode]
+    for number in range(MOST):
+        feed = events(number, mode)
+        for each in (connection, oracle.connection):
+            create_table(each, "feed", COLUMNS, feed)
+        was_stopped = number > 0 and stopped(target, config, after=(number - 1) * STRIDE)
+        if was_stopped and number % 3 == 0:
+            stopped(target, config, after=random.Random(number).randint(0, 3))
+        if was_stopped or number == 0:
+            target.run(config)
+        oracle.run(config)
+        assert rows(oracle) == rows(target), (number, feed)
+        assert_nothing_is_left(target)
+        if number and not was_stopped:
+            return
+    raise AssertionError(f"a run has more than {MOST} statements")
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_build_that_is_stopped(connection: Connection, oracle: Direct, mode: str, is_there: bool) -> None:
+    """The same of a first run, and of --full-refresh on a target of the same feed: a plain run after it builds."""
+    target, config = Direct(connection), MODES[mode]
+    if is_there and mode == "append_flow":
+        pytest.skip(
+            "a run that was stopped before it dropped the old target leaves it, and the next one adds rows"
+        )
+    feed = events(1, mode)
+    for each in (connection, oracle.connection):
+        create_table(each, "feed", COLUMNS, feed)
+    oracle.run(config)
+    for number in range(MOST):
+        if is_there:
+            target.run(config)
+        was_stopped = stopped(target, config, after=number * STRIDE, full_refresh=is_there)
+        if was_stopped:
+            target.run(config)
+        assert rows(oracle) == rows(target), number
+        assert_nothing_is_left(target)
+        if not was_stopped:
+            return
+        if not is_there:
+            connection.execute("drop table target")
+            connection.execute("drop table target__auto_cdc")
+    raise AssertionError(f"a build has more than {MOST} statements")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (
+            {**EVENTS, "stored_as_scd_type": "bitemporal", "system_sequence_by": "seq"},
+            "stored_as_scd_type is bitemporal",
+        ),
+        ({**EVENTS, "ignore_null_updates": True}, "ignore_null_updates is set, .*set it to false there"),
+        (
+            {**EVENTS, "expect_all_or_drop": {"named": "v is not null"}},
+            "expect_all_or_drop is set, .*leave it out",
+        ),
+        ({**EVENTS, "change_data_feed": True}, "change_data_feed is set"),
+        ({**EVENTS, "tombstone_retention": 5}, "tombstone_retention is set"),
+        (
+            {"materialized": "auto_cdc_snapshot", "keys": ["id"], "snapshot_version": "seq"},
+            "materialized is auto_cdc_snapshot",
+        ),
+        ({"materialized": "recomputed_table"}, "change_data_feed is set, .*set it to false"),
+        ({**MODES["replace_using"], "equal_sequence": "append"}, "equal_sequence is append"),
+        ({**EVENTS, "file_format": "parquet"}, "file_format is parquet, .*file_format: iceberg"),
+        ({**EVENTS, "event_log": True}, "event_log is true"),
+    ],
+)
+def test_what_is_refused(connection: Connection, config: dict[str, Any], said: str) -> None:
+    """Options that are not served are refused before anything is looked at, with the engine and the option."""
+    with pytest.raises(AutoCdcError, match=f"model target: .*{said}") as refused:
+        Direct(connection).plan(config)
+    assert "file_format" in config or "Spark" in str(refused.value)
+
+
+def test_reads_and_flows_are_refused(connection: Connection) -> None:
+    """What reads step by step, and what has several flows, is refused where the model's SQL says so."""
+    header = '{"kind": "stream", "name": "feed", "relation": "feed", "options": {}}'
+    read = f"( -- auto_cdc: read {header}\nselect * from feed"
+    with pytest.raises(AutoCdcError, match="it reads step by step, which is not served on Spark"):
+        Direct(connection).plan(EVENTS, sql=f"select * from {read}\n-- auto_cdc: end of read\n) as feed")
+
+
+def test_a_column_that_tells_no_row(connection: Connection) -> None:
+    """Where rows are found by all their values, a list among these is refused."""
+    create_table(connection, "feed", {"id": "INTEGER", "tags": "VARCHAR[]"}, [{"id": 1, "tags": ["a"]}])
+    with pytest.raises(
+        AutoCdcError, match="column tags is of type array<string>, by which Spark cannot tell"
+    ):
+        Direct(connection).run(MODES["replace_where"])
+
+
+def test_a_table_that_cannot_be_altered(connection: Connection) -> None:
+    """A new column is refused where the engine alters no tables, and added where it does; an old one is filled."""
+    target = Direct(connection)
+    for columns in (COLUMNS, {**COLUMNS, "more": "INTEGER"}):
+        create_table(
+            connection, "feed", columns, [{"id": 1, "v": "a", "op": "U", "seq": len(columns), "more": 5}]
+        )
+        config = {**EVENTS, "except_column_list": ["op"]}
+        if "more" in columns and not engine_of(connection).alters_tables:
+            with pytest.raises(
+                AutoCdcError, match="column more is not that of the target, and Spark cannot alter"
+            ):
+                target.run(config)
+            target.run({**config, "on_schema_change": "ignore"})
+            assert [{"id": 1, "v": "a", "seq": 5}] == target.rows()
+            return
+        target.run(config)
+    assert [{"id": 1, "v": "a", "seq": 5, "more": 5}] == target.rows()
+
+
+def test_how_many_statements(connection: Connection) -> None:
+    """As many as the manual says: each costs Spark a second or more."""
+    assert isinstance(connection, Spark)
+    counted = {}
+    for mode, config in MODES.items():
+        target = Direct(connection, name=f"of_{mode}")
+        for number in range(2):
+            create_table(connection, "feed", COLUMNS, events(number, "scd2"))
+            before = connection.sent
+            target.run(config)
+            counted[mode, number] = connection.sent - before
+    assert STATEMENTS == {mode: (counted[mode, 0], counted[mode, 1]) for mode in MODES}

@@ -1,0 +1,97 @@
+"""Spark and Sail through dbt: what the adapter does around a model, and a run that is stopped.
+
+Not here: what a plan does (`test_spark`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import databases
+from tests.databases import create_table
+
+if TYPE_CHECKING:
+    from tests.dbt_project import Project
+
+pytestmark = [pytest.mark.only_on("sail", "spark"), pytest.mark.dbt]
+
+COLUMNS = {"id": "INTEGER", "city": "VARCHAR", "op": "VARCHAR", "at": "BIGINT"}
+FIRST = [(1, "Oslo", "I", 1), (1, "Bergen", "U", 3), (2, "Rome", "I", 2)]
+LATER = [(1, "Paris", "U", 2), (2, None, "D", 4)]
+MODELS = {
+    "customers": "materialized='auto_cdc', keys=['id'], sequence_by='at', apply_as_deletes=\"op = 'D'\","
+    " except_column_list=['op', 'at']",
+    "history": "materialized='auto_cdc', keys=['id'], sequence_by='at', apply_as_deletes=\"op = 'D'\","
+    " except_column_list=['op', 'at'], stored_as_scd_type=2",
+    "log": "materialized='append_flow'",
+    "ones": "materialized='replace_where', replace_where='id = 1'",
+    "latest": "materialized='replace_using', replace_using=['id'], sequence_by='at'",
+}
+
+
+def feed(project: Project, rows: list[tuple[object, ...]]) -> None:
+    with project._connection() as connection:
+        create_table(connection, "feed", COLUMNS, [dict(zip(COLUMNS, row, strict=True)) for row in rows])
+
+
+@pytest.fixture
+def shop(project: Project) -> Project:
+    """Return a project with a feed and a model of each kind."""
+    file_format = "delta" if databases.chosen() == "sail" else "iceberg"
+    project.write("dbt_project.yml", f"name: shop\nprofile: shop\nmodels: {{+file_format: {file_format}}}\n")
+    for name, config in MODELS.items():
+        project.write(
+            f"models/{name}.sql", f"{{{{ config({config}) }}}}\nselect * from {project.schema}.feed"
+        )
+    feed(project, FIRST)
+    return project
+
+
+def rows(project: Project, query: str) -> list[tuple[object, ...]]:
+    return sorted(project.query(query), key=repr)
+
+
+def test_two_runs(shop: Project) -> None:
+    """Each kind of model is built, goes on, and tells its figures."""
+    shop.succeed("run")
+    feed(shop, LATER)
+    shop.succeed("run")
+    assert [(1, "Bergen")] == rows(shop, "select id, city from customers")
+    history = "select id, city, __START_AT, __END_AT from history"
+    expected = [(1, "Bergen", 3, None), (1, "Oslo", 1, 2), (1, "Paris", 2, 3), (2, "Rome", 2, 4)]
+    assert expected == rows(shop, history)
+    assert [*sorted(FIRST + LATER, key=repr)] == rows(shop, "select id, city, op, at from log")
+    assert [(1, "Paris")] == rows(shop, "select id, city from ones")
+    assert [(1, "Bergen"), (2, None)] == rows(shop, "select id, city from latest")
+    told = shop.responses["history"]
+    assert (3, 0, 2, 1) == tuple(
+        told[name] for name in ("num_upserted_rows", "num_deleted_rows", "num_read_rows", "num_late_rows")
+    )
+    assert "2 appended" in shop.responses["log"]["_message"]
+
+
+def test_a_run_that_was_stopped(shop: Project) -> None:
+    """What an earlier run wrote down is done first, whatever the model reads by then; dbt says so."""
+    shop.succeed("run", "--select", "customers")
+    left = f"insert into {shop.schema}.customers select 7, ''Lima'' from {shop.schema}.feed limit 1"
+    note = f'[["add a row", "{left}"]]'.replace("''", "\\'")
+    hidden = shop.columns("customers__auto_cdc")[:-2]
+    columns = ", ".join(f"null as c{number}" for number in range(len(hidden)))
+    shop.execute(f"insert into customers__auto_cdc select {columns}, 'journal', '{note}'")
+    shop.succeed("run", "--select", "customers")
+    assert "finishing the run before" in shop.log
+    assert [(1, "Bergen"), (2, "Rome"), (7, "Lima")] == rows(shop, "select id, city from customers")
+    kinds = "select count(*) from customers__auto_cdc where __auto_cdc_kind = 'journal'"
+    assert [(0,)] == shop.query(kinds)
+
+
+def test_what_is_refused(shop: Project) -> None:
+    """A model of tables whose rows cannot be changed is refused with what to write; so is an operation."""
+    shop.write(
+        "models/plain.sql", "{{ config(materialized='append_flow', file_format='parquet') }}\nselect 1 as id"
+    )
+    assert "file_format is parquet" in shop.fail("run", "--select", "plain")
+    said = shop.fail("run-operation", "auto_cdc.adopt", "--args", "{model: customers}")
+    assert "the operation adopt is not served on Spark" in said

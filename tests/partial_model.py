@@ -73,7 +73,7 @@ class PartialModel:
             deletes = identity not in self.events and any(change.kind == "delete" for change in changes)
             sent = [dict(self._written(change)) for change in changes if change.kind == "upsert"]
             if deletes:
-                disputed += [(identity, None)] if sent else []
+                disputed += [(identity, None)] if any(self._counts(identity, one) for one in sent) else []
                 events[identity] = None
             elif sent:
                 fresh: dict[Path, list[Any]] = defaultdict(list)
@@ -109,6 +109,18 @@ class PartialModel:
                 yield from ((path, leaf) for path, leaf in leaves if leaf is not None)
             elif not config.lists or column in config.always or listed is None or column.lower() in listed:
                 yield (column,), value
+
+    def _counts(self, identity: Identity, written: Written) -> bool:
+        """Whether an upsert can be in a tie with a delete: in type 1 not one from which the key learns nothing."""
+        key, sequence = identity
+        line = self._line(key)
+        if self.config.scd_type == 2 or not line or sequence > line[-1][0]:
+            return True
+        floor = max((place for place, known in line if known is None), default=None)
+        if floor is not None and sequence <= floor:
+            return False
+        later = [known for place, known in line if known is not None and place >= sequence]
+        return any(all(path not in known for known in later) for path in written)
 
     # The table, from all events
 

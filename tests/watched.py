@@ -151,7 +151,8 @@ class Watched:
         self.options = options_of(self.shape, truncates=self.truncates) | {
             "tombstone_retention": self.retention
         }
-        for table in (self.name, self.companion) if self.is_new else ():
+        left = (self.name, self.companion, f"{self.companion}_changes", f"{self.companion}_quarantine")
+        for table in left if self.is_new else ():
             self.connection.execute(f'drop table if exists "{table}"')
 
     @property

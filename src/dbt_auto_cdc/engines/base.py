@@ -146,9 +146,12 @@ class Engine:
         return expression
 
     def null_parts(self, expression: str, type_name: str) -> list[str]:
-        """Return the conditions that a part of a composite value is null; none for what has no parts."""
-        del expression, type_name
-        return []
+        """Return the conditions that a part of a struct is null, at whatever depth; none for what has no parts."""
+        found = []
+        for name, member in self.fields(type_name):
+            part = self.field(expression, name)
+            found += [f"{part} is null", *self.null_parts(part, member)]
+        return found
 
     def packed(self, name: str, columns: list[str], condition: str) -> list[str]:
         """Return the select list that keeps columns where a condition holds, for one that mostly does not."""

@@ -137,14 +137,6 @@ class DuckDB(Engine):
         unknown = f"list_filter({names}, lambda entry: entry is null or lower(entry) not in ({known}))"
         return f"case when len({unknown}) > 0 then coalesce({unknown}[1], 'null') end"
 
-    def null_parts(self, expression: str, type_name: str) -> list[str]:
-        """Return the conditions that a part of a struct is null, at whatever depth."""
-        found = []
-        for name, member in self.fields(type_name):
-            part = self.field(expression, name)
-            found += [f"{part} is null", *self.null_parts(part, member)]
-        return found
-
     def packed(self, name: str, columns: list[str], condition: str) -> list[str]:
         """Return one list of no or one struct: a column of nulls costs a temporary table as much as one of values."""
         if not columns:

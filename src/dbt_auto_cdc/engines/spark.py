@@ -133,14 +133,6 @@ class Spark(Engine):
         """Return a field of a struct."""
         return f"{expression}.{self.quote(name)}"
 
-    def null_parts(self, expression: str, type_name: str) -> list[str]:
-        """Return the conditions that a part of a struct is null, at whatever depth."""
-        found = []
-        for name, member in self.fields(type_name):
-            part = self.field(expression, name)
-            found += [f"{part} is null", *self.null_parts(part, member)]
-        return found
-
     def differs(self, left: str, right: str) -> str:
         """Return the condition that two values are not the same, where null is a value."""
         return f"not ({left} <=> {right})"

@@ -159,9 +159,11 @@ def _any(steps: Sequence[Step]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for step in steps for name in step.only_if))
 
 
-def journaled(job: Job, steps: Sequence[Step], companion_types: Mapping[str, str]) -> tuple[Step, ...]:
+def journaled(
+    job: Job, steps: Sequence[Step], target_types: Mapping[str, str], companion_types: Mapping[str, str]
+) -> tuple[Step, ...]:
     """Return the steps of a run on a target that goes on, such that it can be stopped after any of them."""
-    target, companion, first, settled = _sorted(job, steps, companion_types)
+    target, companion, first, settled = _sorted(job, steps, target_types, companion_types)
     if not target.writes and not companion.writes:
         return (*first, *settled)
     if job.spec.appends:
@@ -182,14 +184,13 @@ def journaled(job: Job, steps: Sequence[Step], companion_types: Mapping[str, str
 
 
 def _sorted(
-    job: Job, steps: Sequence[Step], companion_types: Mapping[str, str]
+    job: Job, steps: Sequence[Step], target_types: Mapping[str, str], companion_types: Mapping[str, str]
 ) -> tuple[_Changes, _Changes, list[Step], list[Step]]:
     """Return what becomes of target and companion, the steps before that, and those that settle things after it."""
-    types = {job.engine.quote(column.name): column.type for column in job.layout.output}
     target = _Changes(
         job.engine,
         (job.target, job.working(names.TARGET_CHANGES)),
-        {**types, **job.bounds, **job.unseen},
+        target_types,
         job.identity_in_target,
     )
     companion = _Changes(

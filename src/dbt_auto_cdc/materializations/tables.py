@@ -343,7 +343,7 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
     record = (step for reading in reads for step in reading.record)
     steps = (*first, *steps, *quarantine.kept(job), *record)
     if not job.engine.transactions and not job.builds:
-        steps = journal.journaled(job, steps, companion_types(job))
+        steps = journal.journaled(job, steps, target_types(job), companion_types(job))
         working = [*working, *(() if job.spec.appends else journal.WORKING)]
     tables = [job.working(suffix) for suffix in working]
     free = job.engine.drop_working([*tables, *(table for reading in reads for table in reading.working)])

@@ -77,10 +77,10 @@ $(EXTENSIONS)/.ready: pyproject.toml requirements-extensions.txt constraints.txt
 	touch $(EXTENSIONS)/.ready
 
 # Each with a client of its own. An old pip cannot build what Spark's package is made of.
-.venv-%/.ready: requirements-%.txt pyproject.toml
+.venv-%/.ready: requirements-%.txt pyproject.toml constraints.txt
 	test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip wheel setuptools
-	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-$*.txt
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-$*.txt -c constraints.txt
 	touch .venv-$*/.ready
 
 test-kills: $(READY) ## Kill hundreds of runs at random moments: nothing is lost, nothing comes twice

@@ -7,7 +7,8 @@ READY  := $(VENV)/.ready
 EXTENSIONS := .venv-extensions
 
 # What can run on Spark so far.
-SPARK_TESTS ?= tests/engines tests/scenarios/test_cases.py -k "not any_order"
+SPARK_TESTS ?= tests/engines tests/scenarios/test_cases.py tests/scenarios/test_snapshot_and_replace_cases.py \
+  -k "not any_order"
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tutorial test test-postgres test-sail test-spark lint format bench docs reference test-extensions test-matrix test-kills build clean

@@ -420,10 +420,10 @@ def ask_version(*, turns: Turns, query: str, applying: bool, ask: Ask, send: Sen
     look_up(turns, without_semicolon(query), applying=applying, ask=ask, send=send)
 
 
-def version_relation(*, adapter_type: str, identifier: str, last: bool) -> str:
+def version_relation(*, adapter_type: str, identifier: str, target: str, last: bool) -> str:
     """Return the relation that holds the last version applied, or the one to be applied, while a model runs."""
     engine = required(adapter_type, identifier)
-    return relation(engine=engine, identifier=identifier, last=last)
+    return relation(engine=engine, identifier=identifier, target=target, last=last)
 
 
 def run_plan(*, plan: Plan, send: Send, tell: Tell | None = None, entry: Entry | None = None) -> Outcome:

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.only_on("sail", "spark")
 
 COLUMNS = {"id": "INTEGER", "v": "VARCHAR", "op": "VARCHAR", "seq": "BIGINT"}
 EVENTS = {"keys": ["id"], "sequence_by": "seq", "apply_as_deletes": "op = 'D'", "sequence_ties": "allow"}
+SNAPSHOTS = {"materialized": "auto_cdc_snapshot", "keys": ["id"], "snapshot_version": "seq"}
 MODES = {
     "scd1": {**EVENTS, "apply_as_truncates": "op = 'T'", "except_column_list": ["op", "seq"]},
     "scd2": {
@@ -29,6 +30,8 @@ MODES = {
         "track_history_column_list": ["v"],
         "except_column_list": ["op"],
     },
+    "snapshot_scd1": {**SNAPSHOTS, "max_delete_ratio": 1},
+    "snapshot_scd2": {**SNAPSHOTS, "stored_as_scd_type": 2, "track_history_column_list": ["v"]},
     "append_flow": {"materialized": "append_flow"},
     "replace_using": {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "seq"},
     "replace_where": {"materialized": "replace_where", "replace_where": "id between 1 and 2"},
@@ -41,6 +44,8 @@ MOST = 40
 STATEMENTS = {
     "scd1": (22, 40),
     "scd2": (21, 43),
+    "snapshot_scd1": (22, 42),
+    "snapshot_scd2": (30, 41),
     "append_flow": (11, 20),
     "replace_using": (20, 34),
     "replace_where": (17, 33),
@@ -50,6 +55,8 @@ STATEMENTS = {
 def events(number: int, mode: str) -> list[dict[str, Any]]:
     """Return some new, late, repeated and contradicting events of few keys."""
     source = random.Random(f"{mode} {number}")
+    if mode.startswith("snapshot"):
+        return snapshots(number, source)
     kinds = "IIIIUUUUDDT" if mode == "scd1" else "IIIUUUDD"
     return [
         {
@@ -59,6 +66,20 @@ def events(number: int, mode: str) -> list[dict[str, Any]]:
             "seq": number * 2 + source.randint(0, 6),
         }
         for _ in range(source.randint(2, 5))
+    ]
+
+
+def snapshots(number: int, source: random.Random) -> list[dict[str, Any]]:
+    """Return one or two whole copies of few keys, the first of which may be one that was applied already."""
+    return [
+        {
+            "id": key,
+            "v": source.choice(["it's", "b\\n", "c", None]),
+            "op": source.choice("IU"),
+            "seq": version,
+        }
+        for version in range(number + 1, number + 1 + source.randint(1, 2))
+        for key in source.sample(range(1, 5), source.randint(1, 4))
     ]
 
 
@@ -162,10 +183,6 @@ def test_a_build_that_is_stopped(connection: Connection, oracle: Direct, mode: s
         ),
         ({**EVENTS, "change_data_feed": True}, "change_data_feed is set"),
         ({**EVENTS, "tombstone_retention": 5}, "tombstone_retention is set"),
-        (
-            {"materialized": "auto_cdc_snapshot", "keys": ["id"], "snapshot_version": "seq"},
-            "materialized is auto_cdc_snapshot",
-        ),
         ({"materialized": "recomputed_table"}, "change_data_feed is set, .*set it to false"),
         ({**MODES["replace_using"], "equal_sequence": "append"}, "equal_sequence is append"),
         ({**EVENTS, "file_format": "parquet"}, "file_format is parquet, .*file_format: iceberg"),
@@ -216,6 +233,14 @@ def test_a_table_that_cannot_be_altered(connection: Connection) -> None:
     assert [{"id": 1, "v": "a", "seq": 5, "more": 5}] == target.rows()
 
 
+def plain(number: int, mode: str) -> list[dict[str, Any]]:
+    """Return events without a truncate, or one snapshot."""
+    if not mode.startswith("snapshot"):
+        return events(number, "scd2")
+    several = events(number, mode)
+    return [row for row in several if row["seq"] == several[0]["seq"]]
+
+
 def test_how_many_statements(connection: Connection) -> None:
     """As many as the manual says: each costs Spark a second or more."""
     assert isinstance(connection, Spark)
@@ -223,7 +248,7 @@ def test_how_many_statements(connection: Connection) -> None:
     for mode, config in MODES.items():
         target = Direct(connection, name=f"of_{mode}")
         for number in range(2):
-            create_table(connection, "feed", COLUMNS, events(number, "scd2"))
+            create_table(connection, "feed", COLUMNS, plain(number, mode))
             before = connection.sent
             target.run(config)
             counted[mode, number] = connection.sent - before

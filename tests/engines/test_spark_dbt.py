@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import databases
-from tests.databases import create_table
+from tests.databases import create_table, tables_of
 
 if TYPE_CHECKING:
     from tests.dbt_project import Project
@@ -70,6 +70,45 @@ def test_two_runs(shop: Project) -> None:
         told[name] for name in ("num_upserted_rows", "num_deleted_rows", "num_read_rows", "num_late_rows")
     )
     assert "2 appended" in shop.responses["log"]["_message"]
+
+
+# The versions above the last one, one at a time, and the dump of one version.
+NEXT = """
+    select version from {{ target.schema }}.dumps
+    where version > (select version from {{ auto_cdc.last_snapshot_version() }})
+    or not exists (select 1 from {{ auto_cdc.last_snapshot_version() }})
+    order by version limit 1
+"""
+DUMPS = """
+select id, city from {{ target.schema }}.dumps
+where version = (select version from {{ auto_cdc.current_snapshot_version() }})
+"""
+ARRIVED = [(1, "Oslo", 1), (2, "Rome", 1), (1, "Kiel", 2), (3, "Bari", 2), (1, "Kiel", 4), (2, "Rome", 4)]
+
+
+def test_a_version_query(shop: Project) -> None:
+    """One run applies all snapshots that wait, one after another; the next ones only what is new, or nothing."""
+    options = "materialized='auto_cdc_snapshot', keys=['id'], stored_as_scd_type=2"
+    model = f'{{{{ config({options}, version_query="{NEXT}") }}}}\n{DUMPS}'
+    shop.write("models/users.sql", model)
+    columns = {"id": "INTEGER", "city": "VARCHAR", "version": "INTEGER"}
+    for waiting, expected in ((4, 2), (6, 1), (6, 0)):
+        dumps = [dict(zip(columns, row, strict=True)) for row in ARRIVED[:waiting]]
+        with shop._connection() as connection:
+            create_table(connection, "dumps", columns, dumps)
+        shop.succeed("run", "--select", "users")
+        assert expected == shop.log.count("applied version")
+    history = [
+        (1, "Kiel", 2, None),
+        (1, "Oslo", 1, 2),
+        (2, "Rome", 1, 2),
+        (2, "Rome", 4, None),
+        (3, "Bari", 2, 4),
+    ]
+    assert history == rows(shop, "select id, city, __START_AT, __END_AT from users")
+    with shop._connection() as connection:
+        left = {name for name in tables_of(connection) if name.startswith("users")}
+    assert {"users", "users__auto_cdc"} == left
 
 
 def test_a_run_that_was_stopped(shop: Project) -> None:

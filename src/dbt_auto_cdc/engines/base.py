@@ -325,6 +325,10 @@ class Engine:
         del keys
         return f"create temporary table {name} as\n{query.render()}"
 
+    def add_working(self, name: str, columns: list[str], query: Query) -> str:
+        """Return the statement that adds a query's rows to a working table."""
+        return self.insert(name, columns, query)
+
     def create_view(self, name: str, query: Query) -> str:
         """Return the statement that makes a view which lives as long as the connection."""
         return f"create temporary view {name} as\n{query.render()}"

@@ -14,7 +14,7 @@ from datetime import timedelta
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.sql import Query, code_of
+from dbt_auto_cdc.sql import Query, all_of, code_of
 
 _FORMATS = ("iceberg", "delta")
 _NEXT = "\n-- auto_cdc: next statement\n"
@@ -210,11 +210,22 @@ class Spark(Engine):
         view = self.quote(described_name(query))
         return f"create or replace temporary view {view} as\n{query}{_NEXT}describe table {view}"
 
+    def create_view(self, name: str, query: Query) -> str:
+        """Return the statement that makes a view of the session, replacing what a failed run left."""
+        return f"create or replace temporary view {name} as\n{query.render()}"
+
     def create_working(self, name: str, query: Query, *, keys: Sequence[str] = ()) -> str:
         """Return the statements that fill a working table, whose rows are numbered, in the place of an older one."""
         del keys
-        rows = f"select src.*, monotonically_increasing_id() as {self.locator}\nfrom (\n{query.render()}\n) as src"
-        return f"drop table if exists {name}{_NEXT}create table {name}{self.table_options} as\n{rows}"
+        return f"drop table if exists {name}{_NEXT}create table {name}{self.table_options} as\n{self._numbered(query)}"
+
+    def add_working(self, name: str, columns: list[str], query: Query) -> str:
+        """Return the statement that adds a query's rows to a working table, numbered for themselves."""
+        del columns
+        return f"insert into {name}\n{self._numbered(query)}"
+
+    def _numbered(self, query: Query) -> str:
+        return f"select src.*, monotonically_increasing_id() as {self.locator}\nfrom (\n{query.render()}\n) as src"
 
     def drop_working(self, working: list[str]) -> str:
         """Return the statements that free working tables."""
@@ -229,6 +240,12 @@ class Spark(Engine):
         """Return the statement that adds a query's rows, of all columns in their order: the others would be lost."""
         del columns
         return f"insert into {relation}\nselect * from (\n{query.render()}\n) as added"
+
+    def delete_matching(self, relation: str, keys: list[str], query: Query) -> str:
+        """Return the statement that removes the rows whose keys a query gives: Sail's DELETE knows no subqueries."""
+        on = all_of(f"tgt.{key} = gone.{key}" for key in keys)
+        gone = f"select distinct {', '.join(keys)} from (\n{query.render()}\n) as found"
+        return f"merge into {relation} as tgt using (\n{gone}\n) as gone\non {on}\nwhen matched then delete"
 
     def add_column(self, relation: str, column: str, type_name: str) -> str:
         """Return the statement that adds an empty column."""
@@ -256,7 +273,6 @@ ENGINE = Spark(
     transactions=False,
     logs_runs=False,
     not_served=(
-        "materialized=auto_cdc_snapshot",
         "stored_as_scd_type=bitemporal",
         "ignore_null_updates",
         "ignore_null_updates_column_list",

@@ -80,12 +80,19 @@ class Turns:
 
     def holder(self, *, last: bool) -> str:
         """Return the relation that holds the last version applied, or the one to be applied."""
-        return relation(engine=self.engine, identifier=self.relations.identifier, last=last)
+        return relation(
+            engine=self.engine, identifier=self.relations.identifier, target=self.relations.target, last=last
+        )
 
 
-def relation(*, engine: Engine, identifier: str, last: bool) -> str:
-    """Return the relation that holds the version to be applied, or the last one applied, while a model runs."""
-    return working_relation(engine, identifier, names.LAST_VERSION if last else names.NEXT_VERSION)
+def relation(*, engine: Engine, identifier: str, target: str, last: bool) -> str:
+    """Return the relation that holds the version to be applied, or the last one applied, while a model runs.
+
+    The last one is in a view of the session, which has no place beside the target.
+    """
+    if last:
+        return working_relation(engine, identifier, names.LAST_VERSION)
+    return working_relation(engine, identifier, names.NEXT_VERSION, target=target)
 
 
 def last_version(companion: str) -> str:

@@ -78,7 +78,7 @@ def _beside(job: Job) -> Step:
     query = changes.evaluated(job)
     is_new = f"not coalesce(src.{names.SEQUENCE} <= ({_last(job)}), false)"
     query = query.then("marked", f"select src.*, {is_new} as {names.IS_NEW}\nfrom {query.last} as src")
-    query = query.then("past", _open_rows(job, [*job.output, f"{job.engine.locator} as {names.LOCATOR}"]))
+    query = query.then("past", _located_open_rows(job))
     values = [name for name in job.output if name not in job.keys]
     columns = [*job.keys, *_MARKS, *_continues(job)]
     kept = job.engine.packed(names.VALUES, values, f"{names.IS_NEW} and not {names.SAME}")
@@ -252,7 +252,11 @@ def moving(job: Job) -> tuple[Step, ...]:
     only_if = () if job.builds else (SEVERAL,)
     return (
         Step("find the keys that move", job.engine.create_working(_moving(job), found), only_if),
-        Step("find the keys that move among many", job.engine.insert(_moving(job), job.keys, more), (MANY,)),
+        Step(
+            "find the keys that move among many",
+            job.engine.add_working(_moving(job), job.keys, more),
+            (MANY,),
+        ),
     )
 
 
@@ -471,9 +475,13 @@ where not exists (select 1 from {now} and stg.{names.LOCATOR} = {job.at("tgt")})
     return Query().then("events", events)
 
 
-def _open_rows(job: Job, columns: list[str]) -> str:
+def _open_rows(job: Job, columns: list[str], *more: str) -> str:
     is_open = f" where tgt.{job.end_at} is null" if job.spec.scd2 else ""
-    return f"select {', '.join(of('tgt', columns))} from {job.target} as tgt{is_open}"
+    return f"select {', '.join([*of('tgt', columns), *more])} from {job.target} as tgt{is_open}"
+
+
+def _located_open_rows(job: Job) -> str:
+    return _open_rows(job, job.output, f"{job.at('tgt')} as {names.LOCATOR}")
 
 
 def _among_all(job: Job) -> Query:
@@ -484,9 +492,7 @@ select {", ".join(of("now", job.output))}, now.{names.PLACE} + 1 as {names.PLACE
 where now.{names.PLACE} < (select max({names.PLACE}) from {_versions(job)})"""
     values, joined = [_value(job, name) for name in job.output], ""
     if not job.builds:
-        query = query.then(
-            "past_rows", _open_rows(job, [*job.output, f"{job.engine.locator} as {names.LOCATOR}"])
-        )
+        query = query.then("past_rows", _located_open_rows(job))
         query = query.then(
             "moving_rows",
             f"select stg.* from past_rows as stg\njoin {moves}",
@@ -708,8 +714,17 @@ def _too_many(ratio: float) -> Rule:
 
 def remember(job: Job) -> tuple[Step, ...]:
     """Record the versions that were applied, and which is the last."""
-    sql = f"update {job.companion} set {names.SEQUENCE} = {_latest(job)} where {names.KIND} = 'snapshot'"
-    return Step("remember the last version", sql, (VERSIONS,)), remember_all(job)
+    renumbered = Query().then(
+        "renumbered",
+        f"select {job.at_companion('cmp')} as locator, {_latest(job)} as value\n"
+        f"from {job.companion} as cmp where cmp.{names.KIND} = 'snapshot'",
+    )
+    return (
+        writes.alter(
+            job, "remember the last version", renumbered, column=names.SEQUENCE, only_if=(VERSIONS,)
+        ),
+        remember_all(job),
+    )
 
 
 def remember_all(job: Job) -> Step:
@@ -717,8 +732,7 @@ def remember_all(job: Job) -> Step:
     known = Query().then(
         "applied", f"select {names.SEQUENCE} from {_versions(job)} where {names.PLACE} is not null"
     )
-    insert = job.engine.insert(job.companion, [names.SEQUENCE], known)
-    return Step("remember the versions", insert, (VERSIONS,))
+    return writes.remember(job, "remember the versions", [names.SEQUENCE], known, only_if=(VERSIONS,))
 
 
 def last(job: Job, versions_known: str = "") -> Query:
@@ -733,7 +747,8 @@ def last(job: Job, versions_known: str = "") -> Query:
 def applied(job: Job) -> Query:
     """Return the companion's rows for the versions of a first run: read again, they are not late."""
     return Query().then(
-        "applied", _kept(job, names.SEQUENCE, job.engine.null("varchar")) + f"\nfrom {_versions(job)}"
+        "applied",
+        _kept(job, names.SEQUENCE, job.engine.null(job.engine.text_type)) + f"\nfrom {_versions(job)}",
     )
 
 

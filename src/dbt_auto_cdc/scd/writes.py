@@ -22,6 +22,12 @@ def remember(job: Job, name: str, columns: list[str], born: Query, *, only_if: t
     return Step(name, sql, only_if, keeps=Write(tuple(columns), born=born))
 
 
+def alter(job: Job, name: str, altered: Query, *, column: str, only_if: tuple[str, ...]) -> Step:
+    """Give one column of rows of the companion another value: a query gives their locators and the values."""
+    sql = job.engine.set_located(job.companion, column, altered)
+    return Step(name, sql, only_if, keeps=Write((column,), ended=altered))
+
+
 def delete(job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
     """Remove the rows whose locators a query gives."""
     sql = job.engine.delete_located(job.target, gone)

@@ -11,7 +11,7 @@ SPARK_TESTS ?= tests/engines tests/scenarios/test_cases.py tests/scenarios/test_
   -k "not any_order"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo tutorial test test-postgres test-sail test-spark lint format bench docs reference test-extensions test-matrix test-kills build clean
+.PHONY: help demo tutorial test test-postgres test-sail test-spark lint format bench docs reference golden test-extensions test-matrix test-kills build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ docs: $(VENV)/.docs ## Build the manual into build/site; any warning is an error
 
 reference: $(READY) ## Write the table of options into README and manual, after a change of spec.py
 	$(BIN)/python scripts/reference.py
+
+golden: $(READY) ## Write the plans that are pinned for each engine, after a change of what is planned
+	$(BIN)/python -m tests.golden
 
 test-extensions: $(EXTENSIONS)/.ready ## Test object stores and attached databases, with DuckDB's extensions
 	$(EXTENSIONS)/bin/pytest tests/extensions

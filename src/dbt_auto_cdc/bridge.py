@@ -40,11 +40,17 @@ from dbt_auto_cdc.materializations.version_query import (
     look_up,
     relation,
 )
-from dbt_auto_cdc.observe import Ask, Existing, describe, observe
+from dbt_auto_cdc.observe import Ask, Existing, columns_of, observe
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.reads import Read
 from dbt_auto_cdc.rectangles import overlapping_rectangles
-from dbt_auto_cdc.relations import beside_identifiers, companion_identifier, files_identifier, relations_of
+from dbt_auto_cdc.relations import (
+    beside_identifiers,
+    companion_identifier,
+    files_identifier,
+    relations_of,
+    working_relation,
+)
 from dbt_auto_cdc.spec import DBT_OPTIONS, SPECS, AutoCdcSnapshot, Spec, options_of, parse
 from dbt_auto_cdc.sql import indented, without_semicolon
 from dbt_auto_cdc.state import Relations
@@ -179,6 +185,7 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     if problems:
         raise AutoCdcError(name, problems)
     relations = relations_of(adapter_type, identifier, target=target, beside=beside)
+    engine = replace(engine, scratch=working_relation(engine, identifier, names.DESCRIBED, target=target))
     if cloned_from:
         relations = replace(relations, cloned_from=cloned_from)
     if isinstance(spec, AutoCdcSnapshot) and spec.version_query:
@@ -315,7 +322,7 @@ def unfinished(*, model: Model, companion_exists: bool, ask: Ask) -> Plan | None
     if model.engine.transactions or not companion_exists:
         return None
     companion = model.relations.companion
-    columns = {column.name.lower() for column in describe(model.engine, ask, f"select * from {companion}")}
+    columns = {column.name.lower() for column in columns_of(model.engine, ask, companion)}
     if not {names.KIND, names.CONTROL} <= columns:
         return None
     return journal.finished(model.name, companion, ask(journal.look_for(companion)))
@@ -393,7 +400,7 @@ def has_bounds(*, config: Mapping[str, Any], adapter_type: str, target: str, ask
         bounds = {names.RUN}
     if not bounds or engine is None:
         return True
-    columns = {column.name.lower() for column in describe(engine, ask, f"select * from {target}")}
+    columns = {column.name.lower() for column in columns_of(engine, ask, target)}
     return bounds <= columns
 
 

@@ -181,7 +181,7 @@ def _observe_flows(
 
 def positions_of(model: Model, ask: Ask) -> tuple[Position, ...]:
     """Return how far a model's reads came, from its companion, which is there."""
-    columns = _columns(model.engine, ask, model.relations.companion)
+    columns = columns_of(model.engine, ask, model.relations.companion)
     return _remembered(model.name, model.relations, columns=columns, existing=Existing(), ask=ask).positions
 
 
@@ -194,9 +194,9 @@ def knows_feed(model: Model, ask: Ask) -> bool:
 def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
     """Return what there is of target and companion, the feed still left out."""
     engine, relations = model.engine, model.relations
-    target = _columns(engine, ask, relations.target) if existing.target else None
-    companion = _columns(engine, ask, relations.companion) if existing.companion else None
-    changes = _columns(engine, ask, relations.changes) if existing.changes else None
+    target = columns_of(engine, ask, relations.target) if existing.target else None
+    companion = columns_of(engine, ask, relations.companion) if existing.companion else None
+    changes = columns_of(engine, ask, relations.changes) if existing.changes else None
     said = _Remembered()
     if companion:
         said = _remembered(model.name, relations, columns=companion, existing=existing, ask=ask)
@@ -212,7 +212,7 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
         indexes=_indexes(engine, relations, ask) if existing.target and not existing.target_is_view else (),
         target_is_view=existing.target_is_view,
         changes=replace(said.changes, columns=changes),
-        quarantine=_columns(engine, ask, relations.quarantine) if existing.quarantine else None,
+        quarantine=columns_of(engine, ask, relations.quarantine) if existing.quarantine else None,
     )
 
 
@@ -241,7 +241,8 @@ def describe(engine: Engine, ask: Ask, query: str) -> tuple[Column, ...]:
     return _told(ask(engine.describe(query)))
 
 
-def _columns(engine: Engine, ask: Ask, relation: str) -> tuple[Column, ...]:
+def columns_of(engine: Engine, ask: Ask, relation: str) -> tuple[Column, ...]:
+    """Return a relation's columns."""
     return _told(ask(engine.describe_relation(relation)))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dbt_auto_cdc.engines import supported
+from dbt_auto_cdc.engines import engine_for, supported
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.sql import Query
@@ -42,8 +42,9 @@ def sql(connection: Connection) -> Engine:
 
 
 def test_every_engine_is_tested() -> None:
-    """Whoever adds an engine adds it to those that this suite can start, or says here why it cannot."""
-    assert set(supported()) == set(databases.ENGINES.values())
+    """Whoever adds an engine adds it to those that this suite can start, or says in its file that it is not run."""
+    run = {name for name in supported() if (engine := engine_for(name)) and engine.is_run}
+    assert set(databases.ENGINES.values()) == run
 
 
 def test_an_engine_nobody_wrote() -> None:

@@ -11,12 +11,14 @@ import pkgutil
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 
+# Files beside the engines: what all of them share, and what those do that have no transactions.
+_SHARED = {"base", "stepwise"}
 HOW_TO_ADD_ONE = "docs/guides/engines.md"
 
 
 def supported() -> list[str]:
     """Return the adapter types there is an engine for."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name not in _SHARED)
 
 
 def engine_for(adapter_type: str) -> Engine | None:

@@ -14,6 +14,8 @@ from decimal import Decimal
 from dbt_auto_cdc.sql import Query, all_of, text
 from dbt_auto_cdc.state import Index
 
+# Between statements that have to be sent one by one.
+NEXT = "\n-- auto_cdc: next statement\n"
 INTEGERS = {"smallint": 16, "integer": 32, "bigint": 64}
 _DECIMAL = re.compile(r"^(?:decimal|numeric)\((\d+),\s*(\d+)\)$")
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 19, 128: 39}
@@ -30,6 +32,9 @@ class Engine:
     is better changed where it is than removed and added anew. Without `transactions` a run writes down what it is
     going to do before it does it (`materializations.journal`); `table_options` are what follows the columns of a table
     there, and `not_served` names options that mean too much for it: of some, as in `equal_sequence=append`, one value.
+    One that `merges` does what is written down in one statement; `layout` is how the target's rows lie, as the model
+    has it configured, and `text_limit` how many bytes a text has at most, if there is a limit. `scratch` is where a
+    query's columns are told, by a relation beside the target. `is_run` says that this repository's tests run on it.
     """
 
     name: str
@@ -48,6 +53,11 @@ class Engine:
     text_type: str = "varchar"
     alters_tables: bool = True
     table_options: str = ""
+    is_run: bool = True
+    merges: bool = True
+    layout: str = ""
+    text_limit: int = 0
+    scratch: str = ""
     not_served: tuple[str, ...] = ()
 
     def configured(self, config: Mapping[str, object], model: str) -> Engine:
@@ -299,6 +309,10 @@ class Engine:
         """Return the statement that tells a relation's columns in the same way."""
         return self.describe(f"select * from {relation}")
 
+    def described(self) -> str:
+        """Return the statement that drops what `describe` needed; empty where nothing is left."""
+        return ""
+
     def try_columns(self, together: str, alone: list[str]) -> str:
         """Return the query that tries queries without reading them, where one that fails would end the transaction.
 
@@ -364,6 +378,15 @@ class Engine:
     def define(self, relation: str, types: Mapping[str, str]) -> str:
         """Return the statement that makes an empty table of columns with types; asked without `transactions`."""
         raise NotImplementedError
+
+    def layout_of_companion(self, keys: list[str]) -> str:
+        """Return how a companion's rows lie; nothing is said of it where nothing is of the target's."""
+        del keys
+        return ""
+
+    def named(self, query: Query, alias: str, columns: Mapping[str, str]) -> str:
+        """Return a query to select from, by other names of its columns, which have about these types."""
+        return f"(\n{query.render()}\n) as {alias}({', '.join(columns)})"
 
     def insert(self, relation: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows; `columns` are quoted and in the query's order."""

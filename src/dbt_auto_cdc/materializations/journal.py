@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.plan import Plan, Step, Write
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.sql import Query, comma
@@ -84,19 +85,20 @@ class _Changes:
 
     def _parts(self, number: int, write: Write) -> Iterable[str]:
         """Return the SELECTs of the rows of one step, its number with them."""
+        kind = self.engine.text_type
         if write.gone:
-            gone = f"(\n{write.gone.render()}\n) as gone(place) where place is not null"
+            gone = f"{self.engine.named(write.gone, 'gone', {'place': kind})} where place is not null"
             yield self._row({}, place="place", action=(GONE, number)) + gone
         if write.ended:
             (column,) = write.columns
-            ended = f"(\n{write.ended.render()}\n) as ended(place, value)"
+            ended = self.engine.named(write.ended, "ended", {"place": kind, "value": self.types[column]})
             yield self._row({column: "value"}, place="place", action=(ENDED, number)) + ended
         if write.born:
             values = comma(
                 f"born.{name}" if name in write.columns else f"{self.engine.null(kind)} as {name}"
                 for name, kind in self.types.items()
             )
-            given = f"(\n{write.born.render()}\n) as born({', '.join(write.columns)})"
+            given = self.engine.named(write.born, "born", {name: self.types[name] for name in write.columns})
             place = self.engine.place("row_born", self.identity.items())
             every = {name: f"row_born.{name}" for name in self.types}
             row = self._row(every, place=place, action=(BORN, number))
@@ -118,6 +120,8 @@ class _Changes:
         """Return the statement that does it: whatever is told like a row that goes or comes goes, then rows come."""
         if not self.writes:
             return []
+        if not self.engine.merges:
+            return self._applied_in_parts()
         nulls = [f"{self.engine.null(kind)} as {name}" for name, kind in self.types.items()]
         columns = ", ".join(self.types)
         going = f"select\n    {comma(nulls)},\n    {names.LOCATOR}, '{GONE}' as {names.ACTION}\nfrom {self.table}\n"
@@ -151,6 +155,23 @@ class _Changes:
             )
         ]
 
+    def _applied_in_parts(self) -> list[str]:
+        """Return statements that do the same: sent again after any of them, they leave the same rows."""
+        place = self.engine.place(self.relation.rpartition(".")[2], self.identity.items())
+        going = f"select {names.LOCATOR} from {self.table} where {names.ACTION} in ('{GONE}', '{BORN}')"
+        columns = list(self.types)
+        coming = f"select {', '.join(columns)} from {self.table} where {names.ACTION} = '{BORN}'"
+        ended = dict.fromkeys(name for _, write in self.writes if write.ended for name in write.columns)
+        return [
+            f"delete from {self.relation} where {place} in (\n{going}\n)",
+            *(
+                f"update {self.relation} set {column} = src.{column}\nfrom {self.table} as src\n"
+                f"where {place} = src.{names.LOCATOR} and src.{names.ACTION} = '{ENDED}'"
+                for column in ended
+            ),
+            self.engine.insert(self.relation, columns, Query().then("born", coming)),
+        ]
+
 
 def _any(steps: Sequence[Step]) -> tuple[str, ...]:
     """Return the measures one of which has to be above zero for any of the steps to be sent; none if one always is."""
@@ -177,7 +198,7 @@ def journaled(
         *first,
         *target.wrote_down(whenever),
         *companion.wrote_down(whenever),
-        Step("write down what is left to do", _noted(job.engine, job.companion, to_do), whenever),
+        Step("write down what is left to do", _noted(job, to_do), whenever),
         *(Step(name, sql, whenever) for name, sql in to_do),
         Step("cross it off", _crossed_off(job.companion), whenever),
     )
@@ -218,7 +239,7 @@ def _appended(job: Job, target: _Changes, settled: Sequence[Step]) -> tuple[Step
     take_back = [("take back the rows of the run before", f"delete {of_the_run}")]
     added = (Step(step.name, step.sql) for step, _ in target.writes)
     return (
-        Step("write down how to take it back", _noted(job.engine, job.companion, take_back)),
+        Step("write down how to take it back", _noted(job, take_back)),
         *added,
         Step("count what is written", f"select count(*) as {job.spec.COUNTS} {of_the_run}", measures=True),
         *(Step(step.name, step.sql) for step in settled),
@@ -226,11 +247,22 @@ def _appended(job: Job, target: _Changes, settled: Sequence[Step]) -> tuple[Step
     )
 
 
-def _noted(engine: Engine, companion: str, to_do: Sequence[tuple[str, str]]) -> str:
+def _noted(job: Job, to_do: Sequence[tuple[str, str]]) -> str:
     """Return the one statement after which a run will be finished, by itself or by the next one."""
-    kind, text = engine.text_type, engine.text(json.dumps([list(each) for each in to_do]))
+    engine, written = job.engine, json.dumps([list(each) for each in to_do])
+    kind, text = engine.text_type, engine.text(written)
+    if engine.text_limit and len(written.encode()) > engine.text_limit:
+        problem = (
+            f"the statements that write its rows are {len(written.encode())} bytes, and {engine.name} keeps no text of"
+            f" more than {engine.text_limit}; leave columns out with except_column_list, or give them shorter names"
+        )
+        raise AutoCdcError(job.model, [problem])
+    if not engine.merges:
+        # There is no such row: a run that finds one finishes that first.
+        row = Query().then("to_do", f"select '{names.JOURNAL}', {text}")
+        return engine.insert(job.companion, [names.KIND, names.CONTROL], row)
     return (
-        f"merge into {companion} as tgt\n"
+        f"merge into {job.companion} as tgt\n"
         f"using (select cast('{names.JOURNAL}' as {kind}) as kind, cast({text} as {kind}) as to_do) as src\n"
         f"on tgt.{names.KIND} = src.kind\n"
         f"when matched then update set {names.CONTROL} = src.to_do\n"
@@ -283,8 +315,11 @@ def built(
     counted = f"select count(*) as {job.spec.COUNTS} from {job.target}"
     return (
         *steps,
-        Step("create the companion", engine.define(job.companion, types)),
-        Step("create the target", engine.define(job.target, target)),
+        Step(
+            "create the companion",
+            engine.define(job.companion, types) + engine.layout_of_companion(job.keys),
+        ),
+        Step("create the target", engine.define(job.target, target) + engine.layout),
         Step("fill the target", engine.insert(job.target, list(target), rows)),
         Step("count the rows", counted, measures=True),
         Step("fill the companion", engine.insert(job.companion, list(types), remembered)),

@@ -351,7 +351,7 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
         model=job.model,
         action=action,
         steps=steps,
-        closing=(Step("free the working tables", free),) if free else (),
+        closing=_closing(job, free),
         creates=job.builds,
         appends=job.spec.appends,
         shape=shape(job),
@@ -362,6 +362,12 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
         faults=tuple(fault for reading in reads for fault in reading.faults),
         positions=() if job.builds else job.state.positions,
     )
+
+
+def _closing(job: Job, free: str) -> tuple[Step, ...]:
+    """Return what is sent after the commit, if there is anything."""
+    what = {"free the working tables": free, "drop what told the columns": job.engine.described()}
+    return tuple(Step(name, sql) for name, sql in what.items() if sql)
 
 
 def _of_reads(job: Job) -> tuple[str, ...]:

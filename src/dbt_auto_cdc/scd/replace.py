@@ -117,8 +117,8 @@ def replace_newer(job: Job) -> tuple[Step, Step]:
     """Replace the rows of the keys that have come with a greater sequence: all of them differ in that already."""
     gone = Query().then(
         "gone",
-        f"select old.{names.LOCATOR}\nfrom {job.working(names.STORED)} as old\n"
-        f"join {job.working(names.WINNERS)} as won on {_same(job, 'won', 'old')}\nwhere won.{names.IS_NEW}",
+        f"select past.{names.LOCATOR}\nfrom {job.working(names.STORED)} as past\n"
+        f"join {job.working(names.WINNERS)} as won on {_same(job, 'won', 'past')}\nwhere won.{names.IS_NEW}",
     )
     born = newest(job, which=f"won.{names.IS_NEW}")
     return (
@@ -147,8 +147,8 @@ where {which}"""
     differing = f"select distinct {', '.join(job.keys)} from {job.working(names.EVENTS)}"
     gone = Query().then(
         "gone",
-        f"select old.{names.LOCATOR}\nfrom {job.working(names.STORED)} as old\n"
-        f"join (\n{indented(differing)}\n) as dif on {_same(job, 'dif', 'old')}",
+        f"select past.{names.LOCATOR}\nfrom {job.working(names.STORED)} as past\n"
+        f"join (\n{indented(differing)}\n) as dif on {_same(job, 'dif', 'past')}",
     )
     came = newest(job, which=which, among=differing)
     return (

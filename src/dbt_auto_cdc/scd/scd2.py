@@ -167,10 +167,10 @@ def _affected(job: Job) -> Query:
         f"from {job.events} group by {', '.join(job.keys)}"
     )
     reached = f"""
-select {", ".join(of("old", [*job.keys, names.SEQUENCE, names.OLD_END, names.LOCATOR]))}
-from {job.working(names.STORED)} as old
-join touched on {job.same_key("touched", "old")}
-where old.{names.OLD_END} is null or old.{names.OLD_END} > touched.{names.FIRST}"""
+select {", ".join(of("past", [*job.keys, names.SEQUENCE, names.OLD_END, names.LOCATOR]))}
+from {job.working(names.STORED)} as past
+join touched on {job.same_key("touched", "past")}
+where past.{names.OLD_END} is null or past.{names.OLD_END} > touched.{names.FIRST}"""
     affected = f"""
 select
     {comma(of("tgt", job.output))},
@@ -344,16 +344,16 @@ def _ordered(job: Job) -> str:
     if not job.builds:
         # A delete may be remembered and, by hand, have become a version's end: the remembered one stands for both.
         order += f", case when evt.{names.HIDDEN} is null then 1 else 0 end"
+    window = f"(partition by {', '.join(of('evt', job.keys))} order by {order})"
     return f"""
 select * from (
     select
         evt.{job.engine.locator} as {names.EVENT},
         {comma(of("evt", columns))},
-        lag(evt.{names.KIND}) over events_of_key as {names.PREVIOUS},
-        lag(evt.{job.engine.locator}) over events_of_key as {names.PREVIOUS_EVENT},
-        lag(evt.{names.SEQUENCE}) over events_of_key as {names.PREVIOUS_SEQUENCE}
+        lag(evt.{names.KIND}) over {window} as {names.PREVIOUS},
+        lag(evt.{job.engine.locator}) over {window} as {names.PREVIOUS_EVENT},
+        lag(evt.{names.SEQUENCE}) over {window} as {names.PREVIOUS_SEQUENCE}
     {source}
-    window events_of_key as (partition by {", ".join(of("evt", job.keys))} order by {order})
 ) as neighbours
 where {names.PREVIOUS_SEQUENCE} is null or {names.PREVIOUS_SEQUENCE} <> {names.SEQUENCE}"""
 
@@ -405,19 +405,19 @@ left join differing on differing.{names.EVENT} = evt.{names.EVENT}"""
 def _bounded(job: Job) -> str:
     """Give each event its run: the start from the event that opened it, the end from the event after its last."""
     keys = ", ".join(job.keys)
+    window = f"(partition by {keys} order by {names.SEQUENCE})"
     so_far = f"order by {names.SEQUENCE} rows between unbounded preceding and current row"
     opened = f"case when {names.OPENS} then {names.SEQUENCE} end"
     started = job.extreme("max", opened, over=f" over (partition by {keys} {so_far})")
     return f"""
 select
     marked.*,
-    lead({names.SEQUENCE}) over events_of_key as {names.NEXT},
+    lead({names.SEQUENCE}) over {window} as {names.NEXT},
     {names.KIND} = 'upsert' and coalesce(
-        lead({names.OPENS} or {names.KIND} = 'delete') over events_of_key, true
+        lead({names.OPENS} or {names.KIND} = 'delete') over {window}, true
     ) as {names.LAST},
     {started} as {names.STARTED}
-from marked
-window events_of_key as (partition by {keys} order by {names.SEQUENCE})"""
+from marked"""
 
 
 def _compared(job: Job) -> str:
@@ -445,25 +445,25 @@ def _compared(job: Job) -> str:
     columns += [
         *of("evt", [names.LOCATOR, names.OLD_END, names.HIDDEN, *([names.CHANGED] if job.partial else [])]),
         f"evt.{names.RUN_START} as {names.WAS_IN}",
-        f"old.{names.LOCATOR} as {names.REPLACES}",
+        f"past.{names.LOCATOR} as {names.REPLACES}",
         f"coalesce({_is_same(job)}, false) as {names.SAME}",
-        f"{job.engine.differs(f'evt.{names.NEXT}', f'old.{names.OLD_END}')} as {names.MOVED}",
+        f"{job.engine.differs(f'evt.{names.NEXT}', f'past.{names.OLD_END}')} as {names.MOVED}",
     ]
     return f"""
 select
     {comma(columns)}
 from bounded as evt
-left join bounded as old on evt.{names.LAST} and {job.same_key("old", "evt")}
-    and old.{names.SEQUENCE} = evt.{names.STARTED} and old.{names.LOCATOR} is not null{_shown(job)}"""
+left join bounded as past on evt.{names.LAST} and {job.same_key("past", "evt")}
+    and past.{names.SEQUENCE} = evt.{names.STARTED} and past.{names.LOCATOR} is not null{_shown(job)}"""
 
 
 def _is_same(job: Job) -> str:
     """The condition that a run's last event has the values that the version with its start shows."""
-    found = f"old.{names.LOCATOR} is not null"
+    found = f"past.{names.LOCATOR} is not null"
     if not _has_shows(job):
         return found
     equal = all_of(f"not ({condition})" for condition in differences(job, _compares(job), "this", "shown"))
-    stays = f"evt.{names.SHOWS} = old.{names.LOCATOR}"
+    stays = f"evt.{names.SHOWS} = past.{names.LOCATOR}"
     if job.partial:
         stays = f"({stays} and not evt.{names.CHANGED})"
     return f"{found} and ({stays} or ({equal}))"
@@ -483,9 +483,9 @@ def _shown(job: Job) -> str:
     values = ", ".join(_names(job, _compares(job)))
     return f"""
 left join (select {job.engine.locator} as {names.EVENT}, {values} from {line(job)}) as this
-    on this.{names.EVENT} = case when old.{names.LOCATOR} is not null then evt.{names.EVENT} end
+    on this.{names.EVENT} = case when past.{names.LOCATOR} is not null then evt.{names.EVENT} end
 left join (select {names.SHOWS}, {values} from {_given(job)} where {names.SHOWS} is not null) as shown
-    on shown.{names.SHOWS} = old.{names.LOCATOR}"""
+    on shown.{names.SHOWS} = past.{names.LOCATOR}"""
 
 
 # What becomes of a row of the timeline.

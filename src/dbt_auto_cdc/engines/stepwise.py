@@ -1,0 +1,162 @@
+"""What engines share whose statements commit one by one, or whose adapter in dbt may let them do so.
+
+Not here: how a run is made of such statements (`materializations.journal`), and Spark, which was there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dbt_auto_cdc import names
+from dbt_auto_cdc.engines.base import NEXT, Engine
+from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.sql import Query, comma
+
+# What no run of theirs was seen to get right, or what its steps are not written down for.
+NOT_SERVED = (
+    "materialized=auto_cdc_snapshot",
+    "stored_as_scd_type=bitemporal",
+    "ignore_null_updates",
+    "ignore_null_updates_column_list",
+    "ignore_null_updates_except_column_list",
+    "columns_to_update",
+    "expect_all",
+    "expect_all_or_fail",
+    "expect_all_or_drop",
+    "change_data_feed",
+    "tombstone_retention",
+    "equal_sequence=append",
+)
+
+
+def head(type_name: str) -> str:
+    """Return the word that a type begins with: `timestamp_ntz` of `TIMESTAMP_NTZ(9)`."""
+    return type_name.lower().partition("(")[0].partition("<")[0].strip()
+
+
+def listed(value: object) -> list[str]:
+    """Return an option that is one name or a list of them as a list."""
+    if not value:
+        return []
+    return [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]
+
+
+class Stepwise(Engine):
+    """No transactions, no places of rows, working tables that are tables beside the target.
+
+    A row of a target or companion is found again by what tells it, as text; a working table gets a column that tells
+    its rows apart. `number` is the expression for that, and `creates` begins the statement that makes such a table;
+    `ordered` are the types that have an order, and `untold` those whose values no text tells apart.
+    """
+
+    number = "cast(row_number() over () as varchar)"
+    creates = "create or replace table"
+    between = " || "
+    ordered: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
+
+    def configured(self, config: Mapping[str, Any], model: str) -> Engine:
+        """Return the engine with how the rows of the model's target lie."""
+        if config.get("event_log") is True:
+            wrong = f"event_log is true, and there is no event log on {self.name}; leave it out there"
+            raise AutoCdcError(model, [wrong])
+        return replace(self, layout=self.layout_of_target(config))
+
+    def layout_of_target(self, config: Mapping[str, Any]) -> str:
+        """Return what the options of the adapter say of how rows lie, as it follows the columns of a table."""
+        del config
+        return ""
+
+    # names and values
+
+    def working(self, identifier: str, target: str = "") -> str:
+        """Return the name of a working table, which stands beside its target."""
+        schema, dot, _ = target.rpartition(".")
+        return f"{schema}{dot}{self.quote(identifier)}"
+
+    def statements(self, sql: str) -> list[str]:
+        """Return the statements of a text, which are sent one by one."""
+        return sql.split(NEXT)
+
+    def place(self, alias: str, identity: Iterable[tuple[str, str]]) -> str:
+        """Return what tells a row as one text, in which no two rows look the same."""
+        return self.between.join(self.told(f"{alias}.{name}", kind) for name, kind in identity)
+
+    def told(self, value: str, type_name: str) -> str:
+        """Return a value as text behind its length; null is a text too."""
+        exact = self.exact(value, type_name)
+        return f"coalesce(cast(length({exact}) as {self.text_type}) || ':' || {exact}, '-')"
+
+    def exact(self, value: str, type_name: str) -> str:
+        """Return a value as a text that differs where values do, whatever the session's settings are."""
+        del type_name
+        return self.as_text(value)
+
+    def is_same(self, left: str, right: str, *, type_name: str) -> str:
+        """Return the condition that two values are the same, null being one: of texts, by which joins find rows."""
+        return f"{self.told(left, type_name)} = {self.told(right, type_name)}"
+
+    # types
+
+    def is_orderable(self, type_name: str) -> bool:
+        """Whether values of a type have an order."""
+        return head(type_name) in self.ordered
+
+    def has_equality(self, type_name: str) -> bool:
+        """Whether values of a type can be joined by, and told apart as text."""
+        return head(type_name) not in self.untold
+
+    def distance_of(self, type_name: str) -> str:
+        """Return what a distance between two values is."""
+        kind = head(type_name)
+        if kind.startswith(("date", "timestamp")):
+            return "interval"
+        return "number" if self.is_orderable(type_name) and "char" not in kind and kind != "string" else ""
+
+    # statements
+
+    def create_working(self, name: str, query: Query, *, keys: Sequence[str] = ()) -> str:
+        """Return the statement that fills a working table, in the place of an older one."""
+        del keys
+        rows = f"select src.*, {self.number} as {self.locator}\nfrom (\n{query.render()}\n) as src"
+        made = f"{self.creates} {name} as\n{rows}"
+        return made if "or replace" in self.creates else f"{self.drop_table(name)}{NEXT}{made}"
+
+    def drop_working(self, working: list[str]) -> str:
+        """Return the statements that free working tables."""
+        return NEXT.join(self.drop_table(name) for name in working)
+
+    def define(self, relation: str, types: Mapping[str, str]) -> str:
+        """Return the statement that makes an empty table."""
+        columns = (f"{name} {kind}" for name, kind in types.items())
+        return f"create table {relation} (\n    {comma(columns)}\n){self.table_options}"
+
+    def insert(self, relation: str, columns: list[str], query: Query) -> str:
+        """Return the statement that adds a query's rows; without names they have all columns in their order."""
+        listed_columns = f" ({', '.join(columns)})" if columns else ""
+        return f"insert into {relation}{listed_columns}\n{query.render()}"
+
+    def widen_column(self, relation: str, column: str, type_name: str) -> str:
+        """Return the statement that gives a column a wider type."""
+        return f"alter table {relation} alter column {column} set data type {type_name}"
+
+
+def described_as(engine: Engine, query: str, kind: str) -> str:
+    """Return the beginning of `describe`: a relation beside the target with the query's columns."""
+    no_rows = f"select * from (\n{query}\n) as described where false"
+    return f"drop {kind} if exists {engine.scratch}{NEXT}create {kind} {engine.scratch} as\n{no_rows}"
+
+
+def facts(**own: Any) -> dict[str, Any]:
+    """Return the facts of an engine with those that all of these share."""
+    shared = {
+        "locator": names.ROW,
+        "locator_type": own.get("text_type", "varchar"),
+        "transactions": False,
+        "logs_runs": False,
+        "is_run": False,
+        "not_served": NOT_SERVED,
+    }
+    return {**shared, **own}

@@ -1,0 +1,278 @@
+-- auto_cdc: model customers: build the target
+
+-- stage the model's rows
+create or replace table shop.`customers__auto_cdc_stage` as
+select src.*, generate_uuid() as __auto_cdc_row
+from (
+with evaluated as (
+    select
+        src.`id` as `id`,
+        src.`name` as `name`,
+        src.`note` as `note`,
+        src.`operation` as `operation`,
+        src.`changed_at` as `changed_at`,
+        (
+        (0)
+    ) as __auto_cdc_sequence,
+        'upsert' as __auto_cdc_kind
+    from (
+        select id, name, note, operation, changed_at
+        from shop.customer_changes
+    ) as src
+),
+told as (
+    select src.*, coalesce((
+        changed_at >= '2026-03-01'
+    ), false) as __auto_cdc_is_new, false as __auto_cdc_is_late, cast(null as string) as __auto_cdc_hidden
+    from evaluated as src
+)
+select
+    `id`,
+    `name`,
+    `note`,
+    `operation`,
+    `changed_at`,
+    __auto_cdc_hidden,
+    __auto_cdc_sequence,
+    __auto_cdc_kind,
+    __auto_cdc_is_new,
+    __auto_cdc_is_late
+from told
+) as src;
+
+-- count the rows
+select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`;
+
+-- create the companion
+create table shop.customers__auto_cdc (
+    __auto_cdc_sequence DATETIME,
+    __auto_cdc_kind string,
+    __auto_cdc_control string
+);
+
+-- create the target
+create table shop.customers (
+    `id` INT64,
+    `name` STRING,
+    `note` STRING,
+    `operation` STRING,
+    `changed_at` DATETIME
+) cluster by id;
+
+-- fill the target
+insert into shop.customers (`id`, `name`, `note`, `operation`, `changed_at`)
+select `id`, `name`, `note`, `operation`, `changed_at`
+from shop.`customers__auto_cdc_stage`
+where __auto_cdc_is_new;
+
+-- count the rows
+select count(*) as num_upserted_rows from shop.customers;
+
+-- fill the companion
+insert into shop.customers__auto_cdc (__auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    'control' as __auto_cdc_kind,
+    '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "DATETIME", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control;
+
+-- free the working tables
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_gone`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_events`;
+
+-- drop what told the columns
+drop view if exists shop.`customers__auto_cdc_described`;
+
+-- auto_cdc: model customers: replace the rows in the range
+
+-- stage the model's rows
+create or replace table shop.`customers__auto_cdc_stage` as
+select src.*, generate_uuid() as __auto_cdc_row
+from (
+with evaluated as (
+    select
+        src.`id` as `id`,
+        src.`name` as `name`,
+        src.`note` as `note`,
+        src.`operation` as `operation`,
+        src.`changed_at` as `changed_at`,
+        (
+        (0)
+    ) as __auto_cdc_sequence,
+        'upsert' as __auto_cdc_kind
+    from (
+        select id, name, note, operation, changed_at
+        from shop.customer_changes
+    ) as src
+),
+told as (
+    select src.*, coalesce((
+        changed_at >= '2026-03-01'
+    ), false) as __auto_cdc_is_new, false as __auto_cdc_is_late, cast(null as string) as __auto_cdc_hidden
+    from evaluated as src
+)
+select
+    `id`,
+    `name`,
+    `note`,
+    `operation`,
+    `changed_at`,
+    __auto_cdc_hidden,
+    __auto_cdc_sequence,
+    __auto_cdc_kind,
+    __auto_cdc_is_new,
+    __auto_cdc_is_late
+from told
+) as src;
+
+-- count the rows
+select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`;
+
+-- find the rows in the range
+create or replace table shop.`customers__auto_cdc_gone` as
+select src.*, generate_uuid() as __auto_cdc_row
+from (
+select to_json_string(src.`id`) || ',' || to_json_string(src.`name`) || ',' || to_json_string(src.`note`) || ',' || to_json_string(src.`operation`) || ',' || to_json_string(src.`changed_at`) as __auto_cdc_locator
+from shop.customers as src
+where (
+    changed_at >= '2026-03-01'
+)
+) as src;
+
+-- compare the rows
+create or replace table shop.`customers__auto_cdc_events` as
+select src.*, generate_uuid() as __auto_cdc_row
+from (
+with both_sides as (
+    select `id`, `name`, `note`, `operation`, `changed_at`, 1 as __auto_cdc_weight from (
+        select `id`, `name`, `note`, `operation`, `changed_at`
+        from shop.`customers__auto_cdc_stage`
+        where __auto_cdc_is_new
+    ) as incoming
+    union all
+    select `id`, `name`, `note`, `operation`, `changed_at`, -1 as __auto_cdc_weight from (
+        select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, tgt.`changed_at`
+        from shop.customers as tgt
+        join (
+            select distinct __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+        ) as gone on gone.__auto_cdc_locator = to_json_string(tgt.`id`) || ',' || to_json_string(tgt.`name`) || ',' || to_json_string(tgt.`note`) || ',' || to_json_string(tgt.`operation`) || ',' || to_json_string(tgt.`changed_at`)
+    ) as stored
+)
+select sum(__auto_cdc_weight) as __auto_cdc_copies from both_sides
+group by `id`, `name`, `note`, `operation`, `changed_at` having sum(__auto_cdc_weight) <> 0
+) as src;
+
+-- count the differences
+select
+    count(*) as num_differing_rows,
+    coalesce(sum(case when __auto_cdc_copies > 0 then __auto_cdc_copies end), 0) as num_upserted_rows,
+    coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
+from shop.`customers__auto_cdc_events`;
+
+-- clear what becomes of shop.customers  (only if num_differing_rows)
+drop table if exists shop.`customers__auto_cdc_target_changes`;
+
+-- make room for what becomes of shop.customers  (only if num_differing_rows)
+create table shop.`customers__auto_cdc_target_changes` (
+    `id` INT64,
+    `name` STRING,
+    `note` STRING,
+    `operation` STRING,
+    `changed_at` DATETIME,
+    __auto_cdc_locator string,
+    __auto_cdc_action string,
+    __auto_cdc_step int
+);
+
+-- write down what becomes of shop.customers  (only if num_differing_rows)
+insert into shop.`customers__auto_cdc_target_changes`
+select
+    cast(null as INT64) as `id`,
+    cast(null as STRING) as `name`,
+    cast(null as STRING) as `note`,
+    cast(null as STRING) as `operation`,
+    cast(null as DATETIME) as `changed_at`,
+    place as __auto_cdc_locator,
+    'gone' as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (
+(select cast(null as string) as place limit 0)
+union all
+(
+select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+)
+) as gone where place is not null
+union all
+select
+    cast(row_born.`id` as INT64) as `id`,
+    cast(row_born.`name` as STRING) as `name`,
+    cast(row_born.`note` as STRING) as `note`,
+    cast(row_born.`operation` as STRING) as `operation`,
+    cast(row_born.`changed_at` as DATETIME) as `changed_at`,
+    to_json_string(row_born.`id`) || ',' || to_json_string(row_born.`name`) || ',' || to_json_string(row_born.`note`) || ',' || to_json_string(row_born.`operation`) || ',' || to_json_string(row_born.`changed_at`) as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    1 as __auto_cdc_step
+from (
+select
+    born.`id`,
+    born.`name`,
+    born.`note`,
+    born.`operation`,
+    born.`changed_at`
+from (
+(select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation`, cast(null as DATETIME) as `changed_at` limit 0)
+union all
+(
+select `id`, `name`, `note`, `operation`, `changed_at`
+from shop.`customers__auto_cdc_stage`
+where __auto_cdc_is_new
+)
+) as born
+) as row_born;
+
+-- write down what is left to do  (only if num_differing_rows)
+merge into shop.customers__auto_cdc as tgt
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.`name`) || \',\' || to_json_string(tgt.`note`) || \',\' || to_json_string(tgt.`operation`) || \',\' || to_json_string(tgt.`changed_at`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"]]' as string) as to_do) as src
+on tgt.__auto_cdc_kind = src.kind
+when matched then update set __auto_cdc_control = src.to_do
+when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
+
+-- change shop.customers  (only if num_differing_rows)
+merge into shop.customers as tgt using (
+select
+    cast(null as INT64) as `id`,
+    cast(null as STRING) as `name`,
+    cast(null as STRING) as `note`,
+    cast(null as STRING) as `operation`,
+    cast(null as DATETIME) as `changed_at`,
+    __auto_cdc_locator, 'gone' as __auto_cdc_action
+from shop.`customers__auto_cdc_target_changes`
+where __auto_cdc_action in ('gone', 'born')
+group by __auto_cdc_locator
+union all
+select `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_target_changes`
+where __auto_cdc_action = 'born'
+) as src
+on to_json_string(tgt.`id`) || ',' || to_json_string(tgt.`name`) || ',' || to_json_string(tgt.`note`) || ',' || to_json_string(tgt.`operation`) || ',' || to_json_string(tgt.`changed_at`) = src.__auto_cdc_locator
+when matched and src.__auto_cdc_action = 'gone' then delete
+when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`);
+
+-- cross it off  (only if num_differing_rows)
+delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+
+-- free the working tables
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_gone`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_events`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_target_changes`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_companion_changes`;
+
+-- drop what told the columns
+drop view if exists shop.`customers__auto_cdc_described`;

@@ -1,0 +1,364 @@
+-- auto_cdc: model customers: build the target
+
+-- stage the model's rows
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_stage` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select
+    src.`id` as `id`,
+    src.`name` as `name`,
+    src.`note` as `note`,
+    src.`operation` as `operation`,
+    src.`changed_at` as `changed_at`,
+    src.`changed_at` as __auto_cdc_sequence,
+    'upsert' as __auto_cdc_kind
+from (
+    select id, name, note, operation, changed_at
+    from shop.customer_changes
+) as src
+) as src;
+
+-- find the newest rows of each key
+drop table if exists shop.`customers__auto_cdc_winners`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_winners` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select
+    stg.`id`,
+    max(stg.__auto_cdc_sequence) as __auto_cdc_latest,
+    true as __auto_cdc_is_new,
+    false as __auto_cdc_same,
+    0 as __auto_cdc_copies
+from shop.`customers__auto_cdc_stage` as stg
+group by stg.`id`
+) as src;
+
+-- check the rows
+with read as (
+    select
+        count(*) as num_read_rows,
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_sequence,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_sequence_example
+    from shop.`customers__auto_cdc_stage` as stg
+),
+stood as (
+    select
+        count(case when won.__auto_cdc_same then 1 end) as num_equal_keys,
+        count(case when won.__auto_cdc_is_new then 1 end) as num_newer_keys,
+        coalesce(sum(won.__auto_cdc_copies), 0) as num_late_rows
+    from shop.`customers__auto_cdc_winners` as won
+)
+select * from read cross join stood;
+
+-- create the companion
+create table shop.customers__auto_cdc (
+    `id` int,
+    __auto_cdc_sequence timestamp,
+    __auto_cdc_kind string,
+    __auto_cdc_control string
+) using delta cluster by (`id`);
+
+-- create the target
+create table shop.customers (
+    `id` int,
+    `name` string,
+    `note` string,
+    `operation` string,
+    `changed_at` timestamp
+) using delta cluster by (id);
+
+-- fill the target
+insert into shop.customers
+select * from (
+select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
+from shop.`customers__auto_cdc_stage` as stg
+join shop.`customers__auto_cdc_winners` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+where won.__auto_cdc_is_new
+) as added;
+
+-- count the rows
+select count(*) as num_upserted_rows from shop.customers;
+
+-- fill the companion
+insert into shop.customers__auto_cdc
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    'control' as __auto_cdc_kind,
+    '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "replace_using", "once": [], "scd_type": "1", "sequence_type": "timestamp", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+) as added;
+
+-- free the working tables
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_stored`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_winners`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_events`;
+
+-- auto_cdc: model customers: replace the rows of the incoming keys
+
+-- stage the model's rows
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_stage` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select
+    src.`id` as `id`,
+    src.`name` as `name`,
+    src.`note` as `note`,
+    src.`operation` as `operation`,
+    src.`changed_at` as `changed_at`,
+    src.`changed_at` as __auto_cdc_sequence,
+    'upsert' as __auto_cdc_kind
+from (
+    select id, name, note, operation, changed_at
+    from shop.customer_changes
+) as src
+) as src;
+
+-- find the rows of the keys
+drop table if exists shop.`customers__auto_cdc_stored`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_stored` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with incoming as (
+    select distinct `id` from shop.`customers__auto_cdc_stage`
+)
+select tgt.`id`, tgt.`changed_at` as __auto_cdc_sequence, coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-') as __auto_cdc_locator
+from shop.customers as tgt join incoming as inc on inc.`id` <=> tgt.`id`
+) as src;
+
+-- find the newest rows of each key
+drop table if exists shop.`customers__auto_cdc_winners`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_winners` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with stored as (
+    select `id`, max(__auto_cdc_sequence) as __auto_cdc_latest
+    from shop.`customers__auto_cdc_stored` group by `id`
+)
+select
+    stg.`id`,
+    max(stg.__auto_cdc_sequence) as __auto_cdc_latest,
+    (max(stored.__auto_cdc_latest) is null or max(stg.__auto_cdc_sequence) > max(stored.__auto_cdc_latest)) as __auto_cdc_is_new,
+    coalesce(max(stg.__auto_cdc_sequence) = max(stored.__auto_cdc_latest), false) as __auto_cdc_same,
+    count(case when stg.__auto_cdc_sequence < stored.__auto_cdc_latest then 1 end) as __auto_cdc_copies
+from shop.`customers__auto_cdc_stage` as stg
+left join stored on stored.`id` <=> stg.`id`
+group by stg.`id`
+) as src;
+
+-- check the rows
+with read as (
+    select
+        count(*) as num_read_rows,
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_sequence,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_sequence_example
+    from shop.`customers__auto_cdc_stage` as stg
+),
+stood as (
+    select
+        count(case when won.__auto_cdc_same then 1 end) as num_equal_keys,
+        count(case when won.__auto_cdc_is_new then 1 end) as num_newer_keys,
+        coalesce(sum(won.__auto_cdc_copies), 0) as num_late_rows
+    from shop.`customers__auto_cdc_winners` as won
+)
+select * from read cross join stood;
+
+-- compare the rows  (only if num_equal_keys)
+drop table if exists shop.`customers__auto_cdc_events`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_events` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with both_sides as (
+    select `id`, `name`, `note`, `operation`, `changed_at`, 1 as __auto_cdc_weight from (
+        select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
+        from shop.`customers__auto_cdc_stage` as stg
+        join shop.`customers__auto_cdc_winners` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+        where won.__auto_cdc_same
+    ) as incoming
+    union all
+    select `id`, `name`, `note`, `operation`, `changed_at`, -1 as __auto_cdc_weight from (
+        
+        select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, tgt.`changed_at`
+        from shop.customers as tgt join shop.`customers__auto_cdc_winners` as won on won.`id` <=> tgt.`id`
+        where won.__auto_cdc_same
+    ) as stored
+)
+select `id`, sum(__auto_cdc_weight) as __auto_cdc_copies from both_sides
+group by `id`, `name`, `note`, `operation`, `changed_at` having sum(__auto_cdc_weight) <> 0
+) as src;
+
+-- count the differences  (only if num_equal_keys)
+select
+    count(*) as num_differing_rows,
+    coalesce(sum(case when __auto_cdc_copies > 0 then __auto_cdc_copies end), 0) as num_upserted_rows,
+    coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
+from shop.`customers__auto_cdc_events`;
+
+-- clear what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
+drop table if exists shop.`customers__auto_cdc_target_changes`;
+
+-- make room for what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
+create table shop.`customers__auto_cdc_target_changes` (
+    `id` int,
+    `name` string,
+    `note` string,
+    `operation` string,
+    `changed_at` timestamp,
+    __auto_cdc_locator string,
+    __auto_cdc_action string,
+    __auto_cdc_step int
+) using delta;
+
+-- write down what becomes of shop.customers  (only if num_differing_rows)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    cast(null as timestamp) as `changed_at`,
+    place as __auto_cdc_locator,
+    'gone' as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (
+select past.__auto_cdc_locator
+from shop.`customers__auto_cdc_stored` as past
+join (
+    select distinct `id` from shop.`customers__auto_cdc_events`
+) as dif on dif.`id` <=> past.`id`
+) as gone(place) where place is not null
+union all
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.`name` as string) as `name`,
+    cast(row_born.`note` as string) as `note`,
+    cast(row_born.`operation` as string) as `operation`,
+    cast(row_born.`changed_at` as timestamp) as `changed_at`,
+    coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-') as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    1 as __auto_cdc_step
+from (
+select
+    born.`id`,
+    born.`name`,
+    born.`note`,
+    born.`operation`,
+    born.`changed_at`
+from (
+select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
+from shop.`customers__auto_cdc_stage` as stg
+join shop.`customers__auto_cdc_winners` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+join (
+    select distinct `id` from shop.`customers__auto_cdc_events`
+) as dif on dif.`id` <=> stg.`id`
+where won.__auto_cdc_same
+) as born(`id`, `name`, `note`, `operation`, `changed_at`)
+) as row_born
+) as added;
+
+-- write down what becomes of shop.customers  (only if num_newer_keys)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    cast(null as timestamp) as `changed_at`,
+    place as __auto_cdc_locator,
+    'gone' as __auto_cdc_action,
+    2 as __auto_cdc_step
+from (
+select past.__auto_cdc_locator
+from shop.`customers__auto_cdc_stored` as past
+join shop.`customers__auto_cdc_winners` as won on won.`id` <=> past.`id`
+where won.__auto_cdc_is_new
+) as gone(place) where place is not null
+union all
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.`name` as string) as `name`,
+    cast(row_born.`note` as string) as `note`,
+    cast(row_born.`operation` as string) as `operation`,
+    cast(row_born.`changed_at` as timestamp) as `changed_at`,
+    coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-') as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    3 as __auto_cdc_step
+from (
+select
+    born.`id`,
+    born.`name`,
+    born.`note`,
+    born.`operation`,
+    born.`changed_at`
+from (
+select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
+from shop.`customers__auto_cdc_stage` as stg
+join shop.`customers__auto_cdc_winners` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+where won.__auto_cdc_is_new
+) as born(`id`, `name`, `note`, `operation`, `changed_at`)
+) as row_born
+) as added;
+
+-- count what is written  (only if num_differing_rows or num_newer_keys)
+select
+    count(case when __auto_cdc_step = 2 and __auto_cdc_action = 'gone' then 1 end) as num_deleted_rows,
+    count(case when __auto_cdc_step = 3 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
+from shop.`customers__auto_cdc_target_changes`;
+
+-- write down what is left to do  (only if num_differing_rows or num_newer_keys)
+merge into shop.customers__auto_cdc as tgt
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"]]' as string) as to_do) as src
+on tgt.__auto_cdc_kind = src.kind
+when matched then update set __auto_cdc_control = src.to_do
+when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
+
+-- change shop.customers  (only if num_differing_rows or num_newer_keys)
+merge into shop.customers as tgt using (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    cast(null as timestamp) as `changed_at`,
+    __auto_cdc_locator, 'gone' as __auto_cdc_action
+from shop.`customers__auto_cdc_target_changes`
+where __auto_cdc_action in ('gone', 'born')
+group by __auto_cdc_locator
+union all
+select `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_target_changes`
+where __auto_cdc_action = 'born'
+) as src
+on coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-') = src.__auto_cdc_locator
+when matched and src.__auto_cdc_action = 'gone' then delete
+when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`);
+
+-- cross it off  (only if num_differing_rows or num_newer_keys)
+delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+
+-- free the working tables
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_stored`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_winners`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_events`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_target_changes`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_companion_changes`;

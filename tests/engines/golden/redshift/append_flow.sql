@@ -1,0 +1,90 @@
+-- auto_cdc: model customers: build the target
+
+-- create the companion
+create table shop.customers__auto_cdc (
+    __auto_cdc_sequence timestamp without time zone,
+    __auto_cdc_kind varchar(65535),
+    __auto_cdc_control varchar(65535)
+);
+
+-- create the target
+create table shop.customers (
+    "id" integer,
+    "name" character varying(200),
+    "note" character varying(200),
+    "operation" character varying(200),
+    "changed_at" timestamp without time zone,
+    __auto_cdc_run bigint
+) compound sortkey (id);
+
+-- fill the target
+insert into shop.customers ("id", "name", "note", "operation", "changed_at", __auto_cdc_run)
+with evaluated as (
+    select
+        src."id" as "id",
+        src."name" as "name",
+        src."note" as "note",
+        src."operation" as "operation",
+        src."changed_at" as "changed_at",
+        (
+        (0)
+    ) as __auto_cdc_sequence,
+        'upsert' as __auto_cdc_kind
+    from (
+        select id, name, note, operation, changed_at
+        from shop.customer_changes
+    ) as src
+)
+select "id", "name", "note", "operation", "changed_at", cast(1 as bigint) as __auto_cdc_run
+from evaluated;
+
+-- count the rows
+select count(*) as num_output_rows from shop.customers;
+
+-- fill the companion
+insert into shop.customers__auto_cdc (__auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select
+    cast(null as timestamp without time zone) as __auto_cdc_sequence,
+    'control' as __auto_cdc_kind,
+    '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "append_flow", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+union all
+select
+    cast(null as timestamp without time zone) as __auto_cdc_sequence,
+    'run' as __auto_cdc_kind,
+    '1' as __auto_cdc_control;
+
+-- auto_cdc: model customers: append the new rows
+
+-- write down how to take it back
+insert into shop.customers__auto_cdc (__auto_cdc_kind, __auto_cdc_control)
+select 'journal', '[["take back the rows of the run before", "delete from shop.customers where __auto_cdc_run = 2"]]';
+
+-- append the rows
+insert into shop.customers ("id", "name", "note", "operation", "changed_at", __auto_cdc_run)
+with evaluated as (
+    select
+        src."id" as "id",
+        src."name" as "name",
+        src."note" as "note",
+        src."operation" as "operation",
+        src."changed_at" as "changed_at",
+        (
+        (0)
+    ) as __auto_cdc_sequence,
+        'upsert' as __auto_cdc_kind
+    from (
+        select id, name, note, operation, changed_at
+        from shop.customer_changes
+    ) as src
+)
+select "id", "name", "note", "operation", "changed_at", cast(2 as bigint) as __auto_cdc_run
+from evaluated;
+
+-- count what is written
+select count(*) as num_output_rows from shop.customers where __auto_cdc_run = 2;
+
+-- remember the number of the run
+update shop.customers__auto_cdc set __auto_cdc_control = '2' where __auto_cdc_kind = 'run';
+
+-- cross it off
+delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';

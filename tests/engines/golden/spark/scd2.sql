@@ -1,0 +1,871 @@
+-- auto_cdc: model customers: build the target
+
+-- stage the model's rows
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_stage` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select
+    src.`id` as `id`,
+    src.`name` as `name`,
+    src.`note` as `note`,
+    src.`changed_at` as __auto_cdc_sequence,
+    case when (
+    operation = 'D'
+) then 'delete' else 'upsert' end as __auto_cdc_kind
+from (
+    select id, name, note, operation, changed_at
+    from shop.customer_changes
+) as src
+) as src;
+
+-- check the events
+with counted as (
+    select
+        count(*) as num_read_rows,
+        0 as num_late_rows
+    from shop.`customers__auto_cdc_stage` as stg
+),
+found as (
+    select
+        count(*) as num_new_events,
+        count(case when evt.__auto_cdc_sequence is null then 1 end) as null_sequence,
+        min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_sequence_example,
+        count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
+        min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
+    from shop.`customers__auto_cdc_stage` as evt
+),
+repeated as (
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stage` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+),
+variants as (
+    select
+        evt.`id`,
+        evt.__auto_cdc_sequence,
+        evt.__auto_cdc_kind,
+        case when evt.__auto_cdc_kind = 'upsert' then evt.`name` end as __auto_cdc_written_0,
+        case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as __auto_cdc_written_1,
+        count(*) as __auto_cdc_copies
+    from shop.`customers__auto_cdc_stage` as evt
+    join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
+    group by 1, 2, 3, 4, 5
+),
+places as (
+    select var.`id`, var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, true as __auto_cdc_decides
+    from variants as var group by var.`id`, var.__auto_cdc_sequence
+),
+ties as (
+    select
+        coalesce(sum(__auto_cdc_copies - __auto_cdc_ways), 0) as num_duplicate_rows,
+        count(case when __auto_cdc_ways > 1 and __auto_cdc_decides then 1 end) as num_tied_rows,
+        min(case when __auto_cdc_ways > 1 and __auto_cdc_decides then 'id=' || coalesce(cast(places.`id` as string), 'null') || ' at ' || cast(places.__auto_cdc_sequence as string) end) as num_tied_rows_example
+    from places
+)
+select *
+from counted
+cross join found
+cross join ties;
+
+-- cut the touched timelines into runs
+drop table if exists shop.`customers__auto_cdc_timeline`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_timeline` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with repeated as (
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stage` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+),
+copies as (
+    select locator from (
+        select evt.__auto_cdc_row as locator,
+            row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence order by evt.__auto_cdc_kind, evt.`id` desc nulls last, evt.`name` desc nulls last, evt.`note` desc nulls last) as place
+        from shop.`customers__auto_cdc_stage` as evt
+        join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
+    ) as ranked where place > 1
+),
+ordered as (
+    select * from (
+        select
+            evt.__auto_cdc_row as __auto_cdc_event,
+            evt.`id`,
+        evt.__auto_cdc_sequence,
+        evt.__auto_cdc_kind,
+            lag(evt.__auto_cdc_kind) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous,
+            lag(evt.__auto_cdc_row) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous_event,
+            lag(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous_sequence
+        from shop.`customers__auto_cdc_stage` as evt
+    where evt.__auto_cdc_row not in (select locator from copies)
+    ) as neighbours
+    where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
+),
+differing as (
+    select pair.__auto_cdc_event
+    from (
+        select __auto_cdc_event, __auto_cdc_previous_event from ordered
+        where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
+    ) as pair
+    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_stage`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_stage`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    where not (this.`name` <=> that.`name`)
+),
+marked as (
+    select
+        evt.__auto_cdc_event,
+        evt.`id`,
+        evt.__auto_cdc_sequence,
+        evt.__auto_cdc_kind,
+        evt.__auto_cdc_kind = 'upsert' and (__auto_cdc_previous is null or __auto_cdc_previous = 'delete' or differing.__auto_cdc_event is not null) as __auto_cdc_opens,
+        evt.__auto_cdc_kind = 'delete' and coalesce(__auto_cdc_previous = 'upsert', false) as __auto_cdc_closes
+    from ordered as evt
+    left join differing on differing.__auto_cdc_event = evt.__auto_cdc_event
+),
+bounded as (
+    select
+        marked.*,
+        lead(__auto_cdc_sequence) over (partition by `id` order by __auto_cdc_sequence) as __auto_cdc_next,
+        __auto_cdc_kind = 'upsert' and coalesce(
+            lead(__auto_cdc_opens or __auto_cdc_kind = 'delete') over (partition by `id` order by __auto_cdc_sequence), true
+        ) as __auto_cdc_last,
+        max(case when __auto_cdc_opens then __auto_cdc_sequence end) over (partition by `id` order by __auto_cdc_sequence rows between unbounded preceding and current row) as __auto_cdc_started
+    from marked
+)
+select
+    evt.__auto_cdc_event,
+    evt.`id`,
+    evt.__auto_cdc_sequence,
+    evt.__auto_cdc_kind,
+    evt.__auto_cdc_last,
+    case when evt.__auto_cdc_kind = 'upsert' then evt.__auto_cdc_started end as __auto_cdc_run_start,
+    case when evt.__auto_cdc_last then evt.__auto_cdc_next end as __auto_cdc_run_end,
+    ((evt.__auto_cdc_kind = 'delete' and not evt.__auto_cdc_closes) or (evt.__auto_cdc_kind = 'upsert' and not evt.__auto_cdc_opens) or (evt.__auto_cdc_opens and not evt.__auto_cdc_last)) as __auto_cdc_hides,
+    false as __auto_cdc_same
+from bounded as evt
+) as src;
+
+-- create the companion
+create table shop.customers__auto_cdc (
+    `id` int,
+    __auto_cdc_sequence timestamp_ntz,
+    __auto_cdc_kind string,
+    __auto_cdc_run_start timestamp_ntz,
+    `note` string,
+    __auto_cdc_control string
+) using iceberg;
+
+-- create the target
+create table shop.customers (
+    `id` int,
+    `name` string,
+    `note` string,
+    `__START_AT` timestamp_ntz,
+    `__END_AT` timestamp_ntz
+) using iceberg;
+
+-- fill the target
+insert into shop.customers
+select * from (
+with written as (
+    select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
+    from shop.`customers__auto_cdc_timeline`
+    where __auto_cdc_last and not __auto_cdc_same
+)
+select evt.`id`, evt.`name`, evt.`note`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
+from shop.`customers__auto_cdc_stage` as evt
+join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
+) as added;
+
+-- count the rows
+select count(*) as num_upserted_rows from shop.customers;
+
+-- fill the companion
+insert into shop.customers__auto_cdc
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'control' as __auto_cdc_kind,
+    cast(null as timestamp_ntz) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "2", "sequence_type": "timestamp_ntz", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
+union all
+select more.*, null as __auto_cdc_control from (
+with missing as (
+    select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start
+    from shop.`customers__auto_cdc_timeline`
+    where __auto_cdc_hides
+)
+select missing.`id`, missing.__auto_cdc_sequence, missing.__auto_cdc_kind, missing.__auto_cdc_run_start, case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as `note`
+from shop.`customers__auto_cdc_stage` as evt
+join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
+) as more
+) as added;
+
+-- free the working tables
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_events`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_stored`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_line`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_timeline`;
+
+-- auto_cdc: model customers: apply the new events
+
+-- stage the model's rows
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_stage` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select
+    src.`id` as `id`,
+    src.`name` as `name`,
+    src.`note` as `note`,
+    src.`changed_at` as __auto_cdc_sequence,
+    case when (
+    operation = 'D'
+) then 'delete' else 'upsert' end as __auto_cdc_kind
+from (
+    select id, name, note, operation, changed_at
+    from shop.customer_changes
+) as src
+) as src;
+
+-- find the versions of the keys
+drop table if exists shop.`customers__auto_cdc_stored`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_stored` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select tgt.`id`,
+    tgt.`__START_AT` as __auto_cdc_sequence, tgt.`__END_AT` as __auto_cdc_old_end, concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(tgt.`__START_AT` as string)), ':', cast(tgt.`__START_AT` as string)), '-'), coalesce(concat(length(cast(tgt.`__END_AT` as string)), ':', cast(tgt.`__END_AT` as string)), '-')) as __auto_cdc_locator
+from shop.customers as tgt
+join (select distinct `id` from shop.`customers__auto_cdc_stage`) as stg on stg.`id` = tgt.`id`
+) as src;
+
+-- keep the events that are new
+drop table if exists shop.`customers__auto_cdc_events`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_events` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with hidden as (
+    select cmp.`id`, cmp.__auto_cdc_sequence from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'delete'
+    union all
+    select cmp.`id`, cmp.__auto_cdc_sequence from shop.customers__auto_cdc as cmp
+    join shop.`customers__auto_cdc_stored` as tgt on tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end)
+    where cmp.__auto_cdc_kind = 'upsert'
+)
+select
+    stg.`id`,
+    stg.`name`,
+    stg.`note`,
+    stg.__auto_cdc_sequence,
+    stg.__auto_cdc_kind
+from shop.`customers__auto_cdc_stage` as stg
+where not exists (select 1 from shop.`customers__auto_cdc_stored` as known where known.`id` = stg.`id` and known.__auto_cdc_sequence = stg.__auto_cdc_sequence)
+and not exists (select 1 from shop.`customers__auto_cdc_stored` as known where known.`id` = stg.`id` and known.__auto_cdc_old_end = stg.__auto_cdc_sequence)
+and not exists (select 1 from hidden as known where known.`id` = stg.`id` and known.__auto_cdc_sequence = stg.__auto_cdc_sequence)
+) as src;
+
+-- check the events
+with counted as (
+    select
+        count(*) as num_read_rows
+    from shop.`customers__auto_cdc_stage` as stg
+),
+found as (
+    select
+        count(*) as num_new_events,
+        count(case when evt.__auto_cdc_sequence is null then 1 end) as null_sequence,
+        min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_sequence_example,
+        count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
+        min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
+    from shop.`customers__auto_cdc_events` as evt
+),
+repeated as (
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+),
+variants as (
+    select
+        evt.`id`,
+        evt.__auto_cdc_sequence,
+        evt.__auto_cdc_kind,
+        case when evt.__auto_cdc_kind = 'upsert' then evt.`name` end as __auto_cdc_written_0,
+        case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as __auto_cdc_written_1,
+        count(*) as __auto_cdc_copies
+    from shop.`customers__auto_cdc_events` as evt
+    join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
+    group by 1, 2, 3, 4, 5
+),
+places as (
+    select var.`id`, var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, true as __auto_cdc_decides
+    from variants as var group by var.`id`, var.__auto_cdc_sequence
+),
+ties as (
+    select
+        coalesce(sum(__auto_cdc_copies - __auto_cdc_ways), 0) as num_duplicate_rows,
+        count(case when __auto_cdc_ways > 1 and __auto_cdc_decides then 1 end) as num_tied_rows,
+        min(case when __auto_cdc_ways > 1 and __auto_cdc_decides then 'id=' || coalesce(cast(places.`id` as string), 'null') || ' at ' || cast(places.__auto_cdc_sequence as string) end) as num_tied_rows_example
+    from places
+),
+late as (
+    select (
+    select count(*) from shop.`customers__auto_cdc_events` as evt
+    join (
+        select `id`, max(__auto_cdc_sequence) as __auto_cdc_latest from (
+            select `id`, coalesce(__auto_cdc_old_end, __auto_cdc_sequence) as __auto_cdc_sequence from shop.`customers__auto_cdc_stored`
+            union all
+            select cmp.`id`, cmp.__auto_cdc_sequence
+            from shop.customers__auto_cdc as cmp
+            join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = cmp.`id`
+        ) as known group by `id`
+    ) as head on head.`id` = evt.`id` and evt.__auto_cdc_sequence < head.__auto_cdc_latest) as num_late_rows
+)
+select *
+from counted
+cross join found
+cross join ties
+cross join late;
+
+-- line up the events of the touched keys  (only if num_new_events)
+drop table if exists shop.`customers__auto_cdc_line`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_line` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with touched as (
+    select `id`, min(__auto_cdc_sequence) as __auto_cdc_first
+    from shop.`customers__auto_cdc_events` group by `id`
+),
+reached as (
+    select past.`id`, past.__auto_cdc_sequence, past.__auto_cdc_old_end, past.__auto_cdc_locator
+    from shop.`customers__auto_cdc_stored` as past
+    join touched on touched.`id` = past.`id`
+    where past.__auto_cdc_old_end is null or past.__auto_cdc_old_end > touched.__auto_cdc_first
+),
+affected as (
+    select
+        tgt.`id`,
+        tgt.`name`,
+        tgt.`note`,
+        reached.__auto_cdc_sequence,
+        reached.__auto_cdc_old_end,
+        reached.__auto_cdc_locator
+    from shop.customers as tgt
+    join reached on reached.__auto_cdc_locator = concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(tgt.`__START_AT` as string)), ':', cast(tgt.`__START_AT` as string)), '-'), coalesce(concat(length(cast(tgt.`__END_AT` as string)), ':', cast(tgt.`__END_AT` as string)), '-'))
+),
+inside as (
+    select
+        cmp.`id`,
+        cmp.__auto_cdc_sequence,
+        cmp.__auto_cdc_run_start,
+        cmp.`note`,
+        concat(coalesce(concat(length(cast(cmp.`id` as string)), ':', cast(cmp.`id` as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_sequence as string)), ':', cast(cmp.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_run_start as string)), ':', cast(cmp.__auto_cdc_run_start as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_kind as string)), ':', cast(cmp.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_control as string)), ':', cast(cmp.__auto_cdc_control as string)), '-')) as __auto_cdc_hidden
+    from shop.customers__auto_cdc as cmp
+    join affected on affected.`id` = cmp.`id` and affected.__auto_cdc_sequence = cmp.__auto_cdc_run_start
+        and (affected.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < affected.__auto_cdc_old_end)
+    where cmp.__auto_cdc_kind = 'upsert'
+),
+latest as (
+    select `id`, __auto_cdc_run_start, max(__auto_cdc_sequence) as __auto_cdc_latest
+    from inside group by `id`, __auto_cdc_run_start
+)
+select
+    evt.`id` as `id`,
+    evt.`name` as `name`,
+    evt.`note` as `note`,
+    evt.__auto_cdc_sequence as __auto_cdc_sequence,
+    evt.__auto_cdc_kind as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_locator,
+    cast(null as timestamp_ntz) as __auto_cdc_old_end,
+    cast(null as string) as __auto_cdc_hidden,
+    cast(null as timestamp_ntz) as __auto_cdc_run_start,
+    cast(null as string) as __auto_cdc_shows
+from shop.`customers__auto_cdc_events` as evt
+union all
+select
+    tgt.`id` as `id`,
+    tgt.`name` as `name`,
+    case when first.__auto_cdc_hidden is null then tgt.`note` else first.`note` end as `note`,
+    tgt.__auto_cdc_sequence as __auto_cdc_sequence,
+    'upsert' as __auto_cdc_kind,
+    tgt.__auto_cdc_locator as __auto_cdc_locator,
+    tgt.__auto_cdc_old_end as __auto_cdc_old_end,
+    first.__auto_cdc_hidden as __auto_cdc_hidden,
+    first.__auto_cdc_run_start as __auto_cdc_run_start,
+    case when latest.__auto_cdc_latest is null or latest.__auto_cdc_latest = tgt.__auto_cdc_sequence then tgt.__auto_cdc_locator end as __auto_cdc_shows
+from affected as tgt
+left join inside as first on first.`id` = tgt.`id` and first.__auto_cdc_sequence = tgt.__auto_cdc_sequence
+left join latest on latest.`id` = tgt.`id` and latest.__auto_cdc_run_start = tgt.__auto_cdc_sequence
+union all
+select
+    tgt.`id` as `id`,
+    tgt.`name` as `name`,
+    case when cmp.__auto_cdc_sequence = latest.__auto_cdc_latest then tgt.`note` else cmp.`note` end as `note`,
+    cmp.__auto_cdc_sequence as __auto_cdc_sequence,
+    'upsert' as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_locator,
+    cast(null as timestamp_ntz) as __auto_cdc_old_end,
+    cmp.__auto_cdc_hidden as __auto_cdc_hidden,
+    cmp.__auto_cdc_run_start as __auto_cdc_run_start,
+    case when cmp.__auto_cdc_sequence = latest.__auto_cdc_latest then tgt.__auto_cdc_locator end as __auto_cdc_shows
+from inside as cmp
+join affected as tgt on tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start
+join latest on latest.`id` = cmp.`id` and latest.__auto_cdc_run_start = cmp.__auto_cdc_run_start
+where cmp.__auto_cdc_sequence > cmp.__auto_cdc_run_start
+union all
+select
+    tgt.`id` as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    tgt.__auto_cdc_old_end as __auto_cdc_sequence,
+    'delete' as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_locator,
+    cast(null as timestamp_ntz) as __auto_cdc_old_end,
+    cast(null as string) as __auto_cdc_hidden,
+    cast(null as timestamp_ntz) as __auto_cdc_run_start,
+    cast(null as string) as __auto_cdc_shows
+from affected as tgt
+where tgt.__auto_cdc_old_end is not null and not exists (
+    select 1 from reached as next
+    where next.`id` = tgt.`id` and next.__auto_cdc_sequence = tgt.__auto_cdc_old_end
+)
+union all
+select
+    cmp.`id` as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cmp.__auto_cdc_sequence as __auto_cdc_sequence,
+    'delete' as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_locator,
+    cast(null as timestamp_ntz) as __auto_cdc_old_end,
+    concat(coalesce(concat(length(cast(cmp.`id` as string)), ':', cast(cmp.`id` as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_sequence as string)), ':', cast(cmp.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_run_start as string)), ':', cast(cmp.__auto_cdc_run_start as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_kind as string)), ':', cast(cmp.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_control as string)), ':', cast(cmp.__auto_cdc_control as string)), '-')) as __auto_cdc_hidden,
+    cast(null as timestamp_ntz) as __auto_cdc_run_start,
+    cast(null as string) as __auto_cdc_shows
+from shop.customers__auto_cdc as cmp
+join touched on touched.`id` = cmp.`id` and cmp.__auto_cdc_sequence > touched.__auto_cdc_first
+where cmp.__auto_cdc_kind = 'delete' and not exists (
+    select 1 from reached where reached.`id` = cmp.`id` and reached.__auto_cdc_sequence = cmp.__auto_cdc_sequence
+)
+) as src;
+
+-- cut the touched timelines into runs  (only if num_new_events)
+drop table if exists shop.`customers__auto_cdc_timeline`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_timeline` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with repeated as (
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+),
+copies as (
+    select locator from (
+        select evt.__auto_cdc_row as locator,
+            row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence order by evt.__auto_cdc_kind, evt.`id` desc nulls last, evt.`name` desc nulls last, evt.`note` desc nulls last) as place
+        from shop.`customers__auto_cdc_line` as evt
+        join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
+    ) as ranked where place > 1
+),
+ordered as (
+    select * from (
+        select
+            evt.__auto_cdc_row as __auto_cdc_event,
+            evt.`id`,
+        evt.__auto_cdc_sequence,
+        evt.__auto_cdc_kind,
+        evt.__auto_cdc_locator,
+        evt.__auto_cdc_old_end,
+        evt.__auto_cdc_hidden,
+        evt.__auto_cdc_run_start,
+        evt.__auto_cdc_shows,
+            lag(evt.__auto_cdc_kind) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous,
+            lag(evt.__auto_cdc_row) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_event,
+            lag(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_sequence
+        from shop.`customers__auto_cdc_line` as evt
+    where evt.__auto_cdc_row not in (select locator from copies)
+    ) as neighbours
+    where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
+),
+differing as (
+    select pair.__auto_cdc_event
+    from (
+        select __auto_cdc_event, __auto_cdc_previous_event from ordered
+        where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
+    ) as pair
+    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_line`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_line`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    where not (this.`name` <=> that.`name`)
+),
+marked as (
+    select
+        evt.__auto_cdc_event,
+        evt.`id`,
+        evt.__auto_cdc_sequence,
+        evt.__auto_cdc_kind,
+        evt.__auto_cdc_locator,
+        evt.__auto_cdc_old_end,
+        evt.__auto_cdc_hidden,
+        evt.__auto_cdc_run_start,
+        evt.__auto_cdc_shows,
+        evt.__auto_cdc_kind = 'upsert' and (__auto_cdc_previous is null or __auto_cdc_previous = 'delete' or differing.__auto_cdc_event is not null) as __auto_cdc_opens,
+        evt.__auto_cdc_kind = 'delete' and coalesce(__auto_cdc_previous = 'upsert', false) as __auto_cdc_closes
+    from ordered as evt
+    left join differing on differing.__auto_cdc_event = evt.__auto_cdc_event
+),
+bounded as (
+    select
+        marked.*,
+        lead(__auto_cdc_sequence) over (partition by `id` order by __auto_cdc_sequence) as __auto_cdc_next,
+        __auto_cdc_kind = 'upsert' and coalesce(
+            lead(__auto_cdc_opens or __auto_cdc_kind = 'delete') over (partition by `id` order by __auto_cdc_sequence), true
+        ) as __auto_cdc_last,
+        max(case when __auto_cdc_opens then __auto_cdc_sequence end) over (partition by `id` order by __auto_cdc_sequence rows between unbounded preceding and current row) as __auto_cdc_started
+    from marked
+)
+select
+    evt.__auto_cdc_event,
+    evt.`id`,
+    evt.__auto_cdc_sequence,
+    evt.__auto_cdc_kind,
+    evt.__auto_cdc_last,
+    case when evt.__auto_cdc_kind = 'upsert' then evt.__auto_cdc_started end as __auto_cdc_run_start,
+    case when evt.__auto_cdc_last then evt.__auto_cdc_next end as __auto_cdc_run_end,
+    ((evt.__auto_cdc_kind = 'delete' and not evt.__auto_cdc_closes) or (evt.__auto_cdc_kind = 'upsert' and not evt.__auto_cdc_opens) or (evt.__auto_cdc_opens and not evt.__auto_cdc_last)) as __auto_cdc_hides,
+    evt.__auto_cdc_locator,
+    evt.__auto_cdc_old_end,
+    evt.__auto_cdc_hidden,
+    evt.__auto_cdc_run_start as __auto_cdc_was_in,
+    past.__auto_cdc_locator as __auto_cdc_replaces,
+    coalesce(past.__auto_cdc_locator is not null and (evt.__auto_cdc_shows = past.__auto_cdc_locator or (not (not (this.`note` <=> shown.`note`)))), false) as __auto_cdc_same,
+    not (evt.__auto_cdc_next <=> past.__auto_cdc_old_end) as __auto_cdc_moved
+from bounded as evt
+left join bounded as past on evt.__auto_cdc_last and past.`id` = evt.`id`
+    and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
+left join (select __auto_cdc_row as __auto_cdc_event, `note` from shop.`customers__auto_cdc_line`) as this
+    on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
+left join (select __auto_cdc_shows, `note` from shop.`customers__auto_cdc_line` where __auto_cdc_shows is not null) as shown
+    on shown.__auto_cdc_shows = past.__auto_cdc_locator
+) as src;
+
+-- measure what changes  (only if num_new_events)
+with stored as (
+    select 'id=' || coalesce(cast(evt.`id` as string), 'null') || ' from ' || coalesce(cast(evt.__auto_cdc_sequence as string), 'null') as example,
+        evt.__auto_cdc_sequence as start_at, evt.__auto_cdc_old_end as end_at,
+        lead(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as next_start_at
+    from shop.`customers__auto_cdc_line` as evt where evt.__auto_cdc_locator is not null
+),
+crossed as (
+    select example from stored
+    where start_at is null or end_at <= start_at or next_start_at < end_at
+        or (end_at is null and next_start_at is not null)
+),
+orphaned as (
+    select concat(coalesce(concat(length(cast(cmp.`id` as string)), ':', cast(cmp.`id` as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_sequence as string)), ':', cast(cmp.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_run_start as string)), ':', cast(cmp.__auto_cdc_run_start as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_kind as string)), ':', cast(cmp.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_control as string)), ':', cast(cmp.__auto_cdc_control as string)), '-')) as locator
+    from shop.customers__auto_cdc as cmp
+    join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = cmp.`id`
+    where cmp.__auto_cdc_kind = 'upsert'
+    and not exists (select 1 from shop.`customers__auto_cdc_stored` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+)
+select
+    case when false then count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) else 0 end as num_versions_ended_and_few,
+    case when false then 0 else count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) end as num_versions_ended_and_many,
+    case when count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) > 0 and false then 0 else 1 end * count(case when __auto_cdc_last and not __auto_cdc_same then 1 end) as num_versions_written,
+    case when count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) > 0 and false then 0 else 1 end * (count(case when __auto_cdc_locator is not null then 1 end) - count(case when __auto_cdc_same then 1 end)) as num_versions_removed,
+    count(case when __auto_cdc_hidden is not null and not (__auto_cdc_hides and __auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start)) then 1 end) + (select count(*) from orphaned) as num_hidden_forgotten,
+    count(case when __auto_cdc_hides and not (__auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start)) then 1 end) as num_hidden_remembered,
+    count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) + count(case when __auto_cdc_last and not __auto_cdc_same then 1 end) as num_upserted_rows,
+    count(case when __auto_cdc_locator is not null then 1 end) - count(case when __auto_cdc_same then 1 end) - count(case when __auto_cdc_last and not __auto_cdc_same and __auto_cdc_replaces is not null then 1 end) as num_deleted_rows,
+    (select count(*) from crossed) as crossed_versions,
+    (select min(example) from crossed) as crossed_versions_example
+from shop.`customers__auto_cdc_timeline`;
+
+-- clear what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+drop table if exists shop.`customers__auto_cdc_target_changes`;
+
+-- make room for what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+create table shop.`customers__auto_cdc_target_changes` (
+    `id` int,
+    `name` string,
+    `note` string,
+    `__START_AT` timestamp_ntz,
+    `__END_AT` timestamp_ntz,
+    __auto_cdc_locator string,
+    __auto_cdc_action string,
+    __auto_cdc_step int
+) using iceberg;
+
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_few)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as timestamp_ntz) as `__START_AT`,
+    cast(null as timestamp_ntz) as `__END_AT`,
+    place as __auto_cdc_locator,
+    'gone' as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (
+with kept as (
+    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline` where __auto_cdc_same and not __auto_cdc_moved
+)
+select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
+where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
+) as gone(place) where place is not null
+union all
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.`name` as string) as `name`,
+    cast(row_born.`note` as string) as `note`,
+    cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,
+    cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,
+    concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(row_born.`__START_AT` as string)), ':', cast(row_born.`__START_AT` as string)), '-'), coalesce(concat(length(cast(row_born.`__END_AT` as string)), ':', cast(row_born.`__END_AT` as string)), '-')) as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    1 as __auto_cdc_step
+from (
+select
+    born.`id`,
+    born.`name`,
+    born.`note`,
+    born.`__START_AT`,
+    born.`__END_AT`
+from (
+with written as (
+    select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
+    from shop.`customers__auto_cdc_timeline`
+    where __auto_cdc_last and not (__auto_cdc_same and not __auto_cdc_moved)
+)
+select evt.`id`, evt.`name`, evt.`note`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
+from shop.`customers__auto_cdc_line` as evt
+join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
+) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`)
+) as row_born
+) as added;
+
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_many)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as timestamp_ntz) as `__START_AT`,
+    cast(value as timestamp_ntz) as `__END_AT`,
+    place as __auto_cdc_locator,
+    'ended' as __auto_cdc_action,
+    2 as __auto_cdc_step
+from (
+select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
+from shop.`customers__auto_cdc_timeline`
+where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
+) as ended(place, value)
+) as added;
+
+-- write down what becomes of shop.customers  (only if num_versions_removed)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as timestamp_ntz) as `__START_AT`,
+    cast(null as timestamp_ntz) as `__END_AT`,
+    place as __auto_cdc_locator,
+    'gone' as __auto_cdc_action,
+    3 as __auto_cdc_step
+from (
+with kept as (
+    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline` where __auto_cdc_same
+)
+select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
+where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
+) as gone(place) where place is not null
+) as added;
+
+-- write down what becomes of shop.customers  (only if num_versions_written)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.`name` as string) as `name`,
+    cast(row_born.`note` as string) as `note`,
+    cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,
+    cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,
+    concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(row_born.`__START_AT` as string)), ':', cast(row_born.`__START_AT` as string)), '-'), coalesce(concat(length(cast(row_born.`__END_AT` as string)), ':', cast(row_born.`__END_AT` as string)), '-')) as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    4 as __auto_cdc_step
+from (
+select
+    born.`id`,
+    born.`name`,
+    born.`note`,
+    born.`__START_AT`,
+    born.`__END_AT`
+from (
+with written as (
+    select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
+    from shop.`customers__auto_cdc_timeline`
+    where __auto_cdc_last and not __auto_cdc_same
+)
+select evt.`id`, evt.`name`, evt.`note`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
+from shop.`customers__auto_cdc_line` as evt
+join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
+) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`)
+) as row_born
+) as added;
+
+-- clear what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+drop table if exists shop.`customers__auto_cdc_companion_changes`;
+
+-- make room for what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+create table shop.`customers__auto_cdc_companion_changes` (
+    `id` int,
+    __auto_cdc_sequence timestamp_ntz,
+    __auto_cdc_kind string,
+    __auto_cdc_run_start timestamp_ntz,
+    `note` string,
+    __auto_cdc_control string,
+    __auto_cdc_locator string,
+    __auto_cdc_action string,
+    __auto_cdc_step int
+) using iceberg;
+
+-- write down what becomes of shop.customers__auto_cdc  (only if num_hidden_forgotten)
+insert into shop.`customers__auto_cdc_companion_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as timestamp_ntz) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    cast(null as string) as __auto_cdc_control,
+    place as __auto_cdc_locator,
+    'gone' as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (
+with orphaned as (
+    select concat(coalesce(concat(length(cast(cmp.`id` as string)), ':', cast(cmp.`id` as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_sequence as string)), ':', cast(cmp.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_run_start as string)), ':', cast(cmp.__auto_cdc_run_start as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_kind as string)), ':', cast(cmp.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_control as string)), ':', cast(cmp.__auto_cdc_control as string)), '-')) as locator
+    from shop.customers__auto_cdc as cmp
+    join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = cmp.`id`
+    where cmp.__auto_cdc_kind = 'upsert'
+    and not exists (select 1 from shop.`customers__auto_cdc_stored` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+)
+select __auto_cdc_hidden as locator from shop.`customers__auto_cdc_timeline`
+where __auto_cdc_hidden is not null and not (__auto_cdc_hides and __auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start))
+union all
+select locator from orphaned
+) as gone(place) where place is not null
+) as added;
+
+-- write down what becomes of shop.customers__auto_cdc  (only if num_hidden_remembered)
+insert into shop.`customers__auto_cdc_companion_changes`
+select * from (
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
+    cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(row_born.__auto_cdc_run_start as timestamp_ntz) as __auto_cdc_run_start,
+    cast(row_born.`note` as string) as `note`,
+    cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
+    concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_sequence as string)), ':', cast(row_born.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_run_start as string)), ':', cast(row_born.__auto_cdc_run_start as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_kind as string)), ':', cast(row_born.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_control as string)), ':', cast(row_born.__auto_cdc_control as string)), '-')) as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    1 as __auto_cdc_step
+from (
+select
+    born.`id`,
+    born.__auto_cdc_sequence,
+    born.__auto_cdc_kind,
+    born.__auto_cdc_run_start,
+    born.`note`,
+    cast(null as string) as __auto_cdc_control
+from (
+with missing as (
+    select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start
+    from shop.`customers__auto_cdc_timeline`
+    where __auto_cdc_hides and not (__auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start))
+)
+select missing.`id`, missing.__auto_cdc_sequence, missing.__auto_cdc_kind, missing.__auto_cdc_run_start, case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as `note`
+from shop.`customers__auto_cdc_line` as evt
+join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
+) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`)
+) as row_born
+) as added;
+
+-- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+merge into shop.customers__auto_cdc as tgt
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `__START_AT`,\\n    cast(null as timestamp_ntz) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(tgt.`__START_AT` as string)), \':\', cast(tgt.`__START_AT` as string)), \'-\'), coalesce(concat(length(cast(tgt.`__END_AT` as string)), \':\', cast(tgt.`__END_AT` as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), \':\', cast(tgt.__auto_cdc_sequence as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_run_start as string)), \':\', cast(tgt.__auto_cdc_run_start as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]]' as string) as to_do) as src
+on tgt.__auto_cdc_kind = src.kind
+when matched then update set __auto_cdc_control = src.to_do
+when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
+
+-- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+merge into shop.customers as tgt using (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as timestamp_ntz) as `__START_AT`,
+    cast(null as timestamp_ntz) as `__END_AT`,
+    __auto_cdc_locator, 'gone' as __auto_cdc_action
+from shop.`customers__auto_cdc_target_changes`
+where __auto_cdc_action in ('gone', 'born')
+group by __auto_cdc_locator
+union all
+select `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_target_changes`
+where __auto_cdc_action = 'born'
+union all
+select `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_target_changes`
+where __auto_cdc_action = 'ended'
+) as src
+on concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(tgt.`__START_AT` as string)), ':', cast(tgt.`__START_AT` as string)), '-'), coalesce(concat(length(cast(tgt.`__END_AT` as string)), ':', cast(tgt.`__END_AT` as string)), '-')) = src.__auto_cdc_locator
+when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'ended' then update set `__END_AT` = src.`__END_AT`
+when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`);
+
+-- change shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+merge into shop.customers__auto_cdc as tgt using (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as timestamp_ntz) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    cast(null as string) as __auto_cdc_control,
+    __auto_cdc_locator, 'gone' as __auto_cdc_action
+from shop.`customers__auto_cdc_companion_changes`
+where __auto_cdc_action in ('gone', 'born')
+group by __auto_cdc_locator
+union all
+select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_companion_changes`
+where __auto_cdc_action = 'born'
+) as src
+on concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), ':', cast(tgt.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_run_start as string)), ':', cast(tgt.__auto_cdc_run_start as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), ':', cast(tgt.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), ':', cast(tgt.__auto_cdc_control as string)), '-')) = src.__auto_cdc_locator
+when matched and src.__auto_cdc_action = 'gone' then delete
+when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control);
+
+-- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+
+-- free the working tables
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_events`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_stored`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_line`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_timeline`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_target_changes`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_companion_changes`;

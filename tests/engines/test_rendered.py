@@ -1,0 +1,184 @@
+"""Engines that are not run here: what of their statements DuckDB understands, it runs, with streams that are stopped.
+
+Not here: whether the engines themselves take them (`tests/unit/test_golden` parses them, and no more than that).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import pytest
+
+from dbt_auto_cdc.engines import engine_for
+from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.engines.duckdb import DuckDB
+from tests.databases import Stopped, create_table, tables_of
+from tests.direct import Direct
+
+pytestmark = pytest.mark.only_on("duckdb")
+
+# Databricks is as Spark is, which is run.
+RENDERED = ("bigquery", "redshift", "snowflake", "trino")
+# What DuckDB calls by other names.
+MACROS = """
+create macro generate_uuid() as cast(uuid() as varchar);
+create macro uuid_string() as cast(uuid() as varchar);
+create macro to_json_string(value) as coalesce(cast(to_json(value) as varchar), 'null');
+create macro equal_null(a, b) as a is not distinct from b;
+"""
+COLUMNS = {"id": "INTEGER", "part": "VARCHAR", "v": "VARCHAR", "op": "VARCHAR", "seq": "BIGINT"}
+EVENTS = {
+    "keys": ["id", "part"],
+    "sequence_by": "seq",
+    "apply_as_deletes": "op = 'D'",
+    "sequence_ties": "allow",
+}
+MODES: dict[str, dict[str, Any]] = {
+    "scd1": {**EVENTS, "apply_as_truncates": "op = 'T'", "except_column_list": ["op", "seq"]},
+    "scd2": {
+        **EVENTS,
+        "stored_as_scd_type": 2,
+        "track_history_column_list": ["v"],
+        "except_column_list": ["op"],
+    },
+    "append_flow": {"materialized": "append_flow"},
+    "replace_using": {"materialized": "replace_using", "replace_using": ["id", "part"], "sequence_by": "seq"},
+    "replace_where": {"materialized": "replace_where", "replace_where": "id between 1 and 2"},
+}
+RUNS = 8
+
+
+def lent(adapter_type: str) -> Engine:
+    """Return an engine with DuckDB's types, catalog and quotes in the place of its own."""
+    engine = engine_for(adapter_type)
+    assert engine is not None
+
+    class Lent(type(engine)):  # type: ignore[misc]
+        creates = "create or replace table"
+        quote = Engine.quote
+        folded = Engine.folded
+        text = Engine.text
+        described = Engine.described
+        describe = DuckDB.describe
+        describe_relation = Engine.describe_relation
+        is_orderable = DuckDB.is_orderable
+        has_equality = Engine.has_equality
+
+    return Lent(**vars(engine))
+
+
+class Borrowed:
+    """A connection to DuckDB that takes statements one by one, each for itself, and can stop before one."""
+
+    def __init__(self, raw: duckdb.DuckDBPyConnection, engine: Engine) -> None:
+        self.raw, self.engine = raw, engine
+        self.stop_after: int | None = None
+        self.written = 0
+
+    def execute(self, sql: str, parameters: Any = None) -> Any:
+        found: Any = None
+        for statement in self.engine.statements(sql):
+            code = "\n".join(line for line in statement.splitlines() if not line.startswith("--"))
+            if not code.lstrip().startswith(("select", "with")):
+                if self.written == self.stop_after:
+                    raise Stopped
+                self.written += 1
+            found = self.raw.execute(statement, parameters)
+        return found
+
+    def executemany(self, sql: str, rows: Any) -> None:
+        self.raw.executemany(sql, rows)
+
+
+@contextmanager
+def borrowed(monkeypatch: pytest.MonkeyPatch, adapter_type: str) -> Iterator[Borrowed]:
+    """Give a DuckDB that is planned for as another engine is."""
+    engine = lent(adapter_type)
+    with monkeypatch.context() as patched, duckdb.connect(config={"threads": 1}) as raw:
+        raw.execute(MACROS)
+        for place in (
+            "dbt_auto_cdc.engines",
+            "dbt_auto_cdc.bridge",
+            "dbt_auto_cdc.relations",
+            "tests.databases",
+        ):
+            patched.setattr(f"{place}.engine_for", lambda _: engine)
+        yield Borrowed(raw, engine)
+
+
+def feed(number: int, mode: str) -> list[dict[str, Any]]:
+    """Return some new, late, repeated and contradicting events of few keys, some of which look alike side by side."""
+    source = random.Random(f"{mode} {number}")
+    kinds = "IIIIUUUUDDT" if mode == "scd1" else "IIIUUUDD"
+    return [
+        {
+            "id": source.choice([1, 2, 12]),
+            "part": source.choice(["3", "23", "'", "-"]),
+            "v": source.choice(["it's", "b\\n", "c", None]),
+            "op": source.choice(kinds),
+            "seq": number * 2 + source.randint(0, 6),
+        }
+        for _ in range(source.randint(3, 8))
+    ]
+
+
+def rows(target: Direct) -> list[tuple[str, ...]]:
+    """Return a target's rows as text, in any order, without the number of the run, which may leave some out."""
+    return sorted(
+        tuple(str(value) for name, value in row.items() if name != "__auto_cdc_run") for row in target.rows()
+    )
+
+
+def right(mode: str) -> list[list[tuple[str, ...]]]:
+    """Return what the target holds after each run, as DuckDB's own engine keeps it."""
+    found = []
+    with duckdb.connect(config={"threads": 1}) as connection:
+        target = Direct(connection)
+        for number in range(RUNS):
+            create_table(connection, "feed", COLUMNS, feed(number, mode))
+            target.run(MODES[mode])
+            found.append(rows(target))
+    return found
+
+
+@pytest.mark.parametrize("adapter_type", RENDERED)
+@pytest.mark.parametrize("mode", MODES)
+def test_streams_that_are_stopped(monkeypatch: pytest.MonkeyPatch, mode: str, adapter_type: str) -> None:
+    """The statements keep the tables that they should, also where a run is stopped between any two of them."""
+    expected, config = right(mode), MODES[mode]
+    source, longest, stops = random.Random(f"{mode} {adapter_type}"), 10, 0
+    with borrowed(monkeypatch, adapter_type) as connection:
+        target = Direct(connection)  # type: ignore[arg-type]
+        for number in range(RUNS):
+            create_table(connection, "feed", COLUMNS, feed(number, mode))  # type: ignore[arg-type]
+            connection.written, connection.stop_after = 0, source.randint(0, longest)
+            try:
+                target.run(config)
+            except Stopped:
+                connection.written, connection.stop_after = 0, None
+                target.run(config)
+                stops += 1
+            longest, connection.stop_after = connection.written, None
+            assert expected[number] == rows(target), number
+        left = connection.execute("select count(*) from target__auto_cdc where __auto_cdc_kind = 'journal'")
+        assert [(0,)] == left.fetchall()
+        assert {"feed", "target", "target__auto_cdc"} == set(tables_of(connection))  # type: ignore[arg-type]
+    assert stops > RUNS // 2
+
+
+@pytest.mark.parametrize("adapter_type", RENDERED)
+def test_two_rows_are_never_told_alike(monkeypatch: pytest.MonkeyPatch, adapter_type: str) -> None:
+    """Whatever stands in keys, rows that differ are told by different texts, and rows that do not by one."""
+    values = ["null", "'null'", "''", "'-'", "'1'", "'1:1'", "'1:11:1'", "','", "'\",\"'", "'1,1'", "'11'"]
+    with borrowed(monkeypatch, adapter_type) as connection:
+        told = connection.engine.place("pair", [("a", "varchar"), ("b", "varchar")])
+        listed = ", ".join(f"({value})" for value in values)
+        pairs = (
+            f"select l.v as a, r.v as b from (values {listed}) as l(v) cross join (values {listed}) as r(v)"
+        )
+        query = f"select count(distinct {told}), count(*), count({told}) from ({pairs}) as pair"
+        assert [(len(values) ** 2,) * 3] == connection.execute(query).fetchall()

@@ -1,0 +1,369 @@
+"""The plans that are pinned as text: what is planned, what a parser of each language takes, and nothing that is banned.
+
+Not here: what the statements do (`tests/engines`). A parser takes much that its engine refuses.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dbt_auto_cdc.bridge import open_model
+from dbt_auto_cdc.engines import HOW_TO_ADD_ONE, engine_for, required, supported
+from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.plan import Step
+from tests.golden import FOLDER, MODES, PLACES, engine_of, pinned, plans
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+ROOT = Path(__file__).resolve().parents[2]
+RENDERED = [name for name in PLACES if not engine_of(name).is_run]
+STEPWISE = [name for name in PLACES if not engine_of(name).transactions]
+# PostgreSQL is planned for with what others lack.
+PLAIN = [name for name in PLACES if name != "postgres"]
+
+
+def steps(name: str, mode: str) -> Iterator[Step]:
+    for plan in plans(name, mode):
+        yield from (*plan.steps, *plan.closing)
+
+
+@lru_cache
+def trees(name: str) -> list[tuple[str, exp.Expression]]:
+    """Return each statement of an engine, with what its dialect's parser makes of it."""
+    import sqlglot
+
+    engine, found = engine_of(name), []
+    for mode in MODES:
+        for step in steps(name, mode):
+            for sql in engine.statements(step.sql):
+                place = f"{name} {mode}: {step.name}"
+                found += [(place, tree) for tree in sqlglot.parse(sql, read=name) if tree is not None]
+    return found
+
+
+def noted(name: str) -> Iterator[tuple[str, exp.Expression]]:
+    """Yield the statements that a run writes down before it sends them."""
+    import sqlglot
+
+    for place, tree in trees(name):
+        if place.endswith("write down what is left to do"):
+            texts = [literal.this for literal in tree.find_all(sqlglot.exp.Literal) if literal.is_string]
+            for text in texts:
+                if text.startswith("[["):
+                    yield from ((place, sqlglot.parse_one(sql, read=name)) for _, sql in json.loads(text))
+
+
+def found(name: str, *kinds: Any) -> list[str]:
+    """Return where an engine's statements have some kind of expression."""
+    return [f"{place}: {node.sql()[:80]}" for place, tree in trees(name) for node in tree.find_all(*kinds)]
+
+
+def test_the_files_are_what_is_planned() -> None:
+    """After a change of what is planned: make golden, and look at what has changed."""
+    wanted = dict(pinned())
+    assert set(wanted) == set(FOLDER.rglob("*.sql"))
+    for path, text in wanted.items():
+        there = path.read_text(encoding="utf-8")
+        changed = difflib.unified_diff(
+            there.splitlines(), text.splitlines(), "file", "plan", lineterm="", n=1
+        )
+        assert there == text, f"{path.relative_to(FOLDER)}\n" + "\n".join(list(changed)[:40])
+
+
+def test_every_engine_is_pinned() -> None:
+    """But DuckDB, on which every plan of the tests is run."""
+    assert {*supported()} - {"duckdb"} == {*PLACES}
+
+
+@pytest.mark.parametrize("name", RENDERED)
+def test_what_is_rendered_at_least(name: str) -> None:
+    """Both SCD types, rows that are only added, and rows that are replaced."""
+    assert {"scd1", "scd2", "append_flow", "replace_using", "replace_where"} <= {
+        path.stem for path in (FOLDER / name).glob("*.sql")
+    }
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_each_statement_is_one_that_its_dialect_knows(name: str) -> None:
+    """A parser of the dialect takes it whole; of PostgreSQL's blocks and statistics it sees only that they are some."""
+    from sqlglot import exp
+
+    sent = sum(len(engine_of(name).statements(step.sql)) for mode in MODES for step in steps(name, mode))
+    unknown = [place for place, tree in trees(name) if isinstance(tree, exp.Command)]
+    assert sent <= len(trees(name))
+    if name != "postgres":
+        assert [] == unknown
+        assert sent == len(trees(name))
+
+
+@pytest.mark.parametrize("name", STEPWISE)
+def test_what_is_written_down_is_what_is_sent(name: str) -> None:
+    """The note of what is left to do holds the statements that follow it, which the dialect knows too."""
+    sent = {tree.sql(dialect=name) for _, tree in trees(name)}
+    written = [tree.sql(dialect=name) for _, tree in noted(name)]
+    assert len(written) > len(MODES)
+    assert set(written) - sent <= {sql for sql in written if sql.upper().startswith("DELETE")}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_what_is_never_emitted(name: str) -> None:
+    """What an engine lacks, or means something else by: see the names of the expressions."""
+    from sqlglot import exp
+
+    banned = (
+        *(exp.Qualify, exp.Filter, exp.Bracket, exp.ArrayAgg, exp.ArgMax, exp.ArgMin, exp.IgnoreNulls),
+        *(exp.Struct, exp.MD5, exp.SHA, exp.SHA2, exp.Lateral, exp.Unnest),
+    )
+    assert [] == found(name, *banned)
+    assert [] == [step.name for mode in MODES for step in steps(name, mode) if "infinity" in step.sql.lower()]
+    for place, tree in trees(name):
+        for select in tree.find_all(exp.Select):
+            assert not select.args.get("windows"), f"{place}: a window with a name"
+        for star in tree.find_all(exp.Star):
+            assert not any(star.args.values()), f"{place}: all columns but some"
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_how_rows_are_written(name: str) -> None:
+    """No query stands before a statement that writes, and MERGE says nothing of rows that its source lacks."""
+    from sqlglot import exp
+
+    for place, tree in trees(name):
+        if isinstance(tree, exp.Insert | exp.Update | exp.Delete | exp.Merge):
+            assert not tree.args.get("with_"), place
+        if isinstance(tree, exp.Delete):
+            assert not tree.args.get("using"), place
+            assert tree.args.get("where"), place
+        if isinstance(tree, exp.Merge):
+            whens = tree.args["whens"].expressions
+            assert [False] * len(whens) == [bool(when.args.get("source")) for when in whens], place
+            matched = [bool(when.args.get("matched")) for when in whens]
+            assert sorted(matched, reverse=True) == matched, place
+        for made in tree.find_all(exp.Create):
+            assert not made.find(exp.TemporaryProperty), place
+
+
+@pytest.mark.parametrize("name", ["redshift", "bigquery", "trino", "snowflake"])
+def test_no_name_is_a_word_of_the_language(name: str) -> None:
+    """Names without quotes, of steps, columns and relations, are none that the engine keeps for itself."""
+    from sqlglot import exp
+    from sqlglot.dialects import BigQuery, Redshift, Trino
+
+    snowflake = (
+        "current following from group having in join like of on order qualify row rows sample select set"
+    )
+    reserved = {
+        "redshift": Redshift.Generator.RESERVED_KEYWORDS,
+        "bigquery": BigQuery.Generator.RESERVED_KEYWORDS,
+        "trino": Trino.Generator.RESERVED_KEYWORDS,
+        "snowflake": set((snowflake + " some start table then to trigger union unique values when").split()),
+    }[name]
+    names = {
+        (node.name.lower(), place)
+        for place, tree in trees(name)
+        for node in tree.find_all(exp.Identifier)
+        if not node.args.get("quoted")
+    }
+    assert len(reserved) > 25
+    assert [] == sorted((word, place) for word, place in names if word in reserved)
+
+
+def test_what_redshift_lacks() -> None:
+    """No null-safe comparison, no MERGE, no text without a length, nothing written by another name."""
+    from sqlglot import exp
+
+    assert [] == found("redshift", exp.NullSafeEQ, exp.NullSafeNEQ, exp.Merge)
+    for place, tree in trees("redshift"):
+        for cast in tree.find_all(exp.Cast):
+            if cast.to.is_type("varchar"):
+                assert cast.to.expressions, f"{place}: {cast.sql()}"
+        if isinstance(tree, exp.Delete):
+            assert not tree.this.args.get("alias"), place
+
+
+def test_what_bigquery_lacks() -> None:
+    """Columns of a query in FROM get no names beside its alias, and joins of one side that stays have an equality."""
+    from sqlglot import exp
+
+    for place, tree in trees("bigquery"):
+        for alias in tree.find_all(exp.TableAlias):
+            assert not alias.args.get("columns"), f"{place}: {alias.sql()}"
+        for join in tree.find_all(exp.Join):
+            if join.side in {"LEFT", "RIGHT", "FULL"}:
+                assert any(join.args["on"].find_all(exp.EQ)), f"{place}: {join.sql()[:80]}"
+                assert not list(join.args["on"].find_all(exp.NullSafeEQ)), f"{place}: {join.sql()[:80]}"
+
+
+def test_trino_keeps_microseconds() -> None:
+    """A timestamp without a precision would have three digits."""
+    from sqlglot import exp
+
+    kinds = {
+        kind.sql(dialect="trino")
+        for _, tree in trees("trino")
+        for kind in tree.find_all(exp.DataType)
+        if kind.is_type("timestamp")
+    }
+    assert {"TIMESTAMP(6)"} == kinds
+
+
+# what is refused
+
+
+def opened(name: str, **config: Any) -> Any:
+    return open_model(
+        name="customers",
+        adapter_type=name,
+        config={**dict(PLACES[name].config), "materialized": "auto_cdc", **config},
+        written=config,
+        identifier="customers",
+        target="shop.customers",
+        sql="select * from feed",
+        beside=lambda path: f"shop.{path['identifier']}",
+        known=frozenset(dict(PLACES[name].config)),
+    )
+
+
+EVENTS = {"keys": ["id"], "sequence_by": "seq"}
+REFUSED = {
+    "stored_as_scd_type=bitemporal": {
+        **EVENTS,
+        "stored_as_scd_type": "bitemporal",
+        "system_sequence_by": "known_at",
+    },
+    "materialized=auto_cdc_snapshot": {
+        "materialized": "auto_cdc_snapshot",
+        "keys": ["id"],
+        "snapshot_version": "day",
+    },
+    "equal_sequence=append": {
+        "materialized": "replace_using",
+        "replace_using": ["id"],
+        "sequence_by": "seq",
+        "equal_sequence": "append",
+    },
+    "expect_all": {**EVENTS, "expect_all": {"a": "id > 0"}},
+    "expect_all_or_fail": {**EVENTS, "expect_all_or_fail": {"a": "id > 0"}},
+    "expect_all_or_drop": {**EVENTS, "expect_all_or_drop": {"a": "id > 0"}},
+    "columns_to_update": {**EVENTS, "columns_to_update": "sent"},
+    "ignore_null_updates": {**EVENTS, "ignore_null_updates": True},
+    "ignore_null_updates_column_list": {**EVENTS, "ignore_null_updates_column_list": ["v"]},
+    "ignore_null_updates_except_column_list": {**EVENTS, "ignore_null_updates_except_column_list": ["v"]},
+    "change_data_feed": {**EVENTS, "change_data_feed": True},
+    "tombstone_retention": {**EVENTS, "tombstone_retention": 10},
+}
+
+
+@pytest.mark.parametrize("name", RENDERED)
+def test_every_option_that_is_not_served_is_refused_by_its_name(name: str) -> None:
+    """The message names the engine, the option, and the value where others are served."""
+    engine = engine_of(name)
+    assert set(engine.not_served) <= set(REFUSED)
+    for each in engine.not_served:
+        option, _, value = each.partition("=")
+        with pytest.raises(AutoCdcError) as refused:
+            opened(name, **REFUSED[each])
+        said = f"{option} is {value}" if value else f"{option} is set"
+        assert f"model customers: {said}, which is not served on {engine.name}; " in str(refused.value)
+
+
+@pytest.mark.parametrize("name", RENDERED)
+def test_the_event_log_is_refused(name: str) -> None:
+    """Where there is none nobody may ask for it."""
+    with pytest.raises(AutoCdcError, match="event_log is true, and there is no event log on"):
+        opened(name, **EVENTS, event_log=True)
+
+
+def test_what_is_left_to_do_has_to_fit() -> None:
+    """Redshift's longest text would cut off what a run writes down: refused before anything is written."""
+    from dataclasses import replace
+
+    from dbt_auto_cdc.state import Column
+    from tests.golden import PLANS, going_on, table_of
+
+    table = table_of("redshift", "scd1")
+    assert table is not None
+    many = tuple(Column(f"a_rather_long_name_{number}", "integer") for number in range(1500))
+    table = replace(table, state=replace(table.state, feed=(*table.state.feed, *many)))
+    with pytest.raises(
+        AutoCdcError, match=r"are \d+ bytes, and Redshift keeps no text of more than 65535; leave"
+    ):
+        PLANS["auto_cdc"](going_on(table))
+
+
+def test_an_engine_nobody_wrote() -> None:
+    """The message names the adapter and what there is, and leads to a page that is there."""
+    with pytest.raises(
+        AutoCdcError, match="there is no engine for adapter teradata; there is: bigquery, "
+    ) as said:
+        required("teradata", "customers")
+    assert HOW_TO_ADD_ONE in str(said.value)
+    assert (ROOT / HOW_TO_ADD_ONE).is_file()
+    assert engine_for("stepwise") is None
+
+
+# how rows lie
+
+LAYOUTS = {
+    "databricks": [
+        ({"liquid_clustered_by": "id"}, " cluster by (id)", " cluster by (`id`)"),
+        ({"partition_by": ["day"]}, " partitioned by (day)", ""),
+        ({}, "", ""),
+    ],
+    "snowflake": [
+        ({"cluster_by": ["id", "day"]}, " cluster by (id, day)", ' cluster by ("id")'),
+        ({}, "", ""),
+    ],
+    "bigquery": [
+        ({"cluster_by": "id"}, " cluster by id", " cluster by `id`"),
+        (
+            {"partition_by": {"field": "day", "data_type": "date"}, "cluster_by": ["id"]},
+            " partition by day cluster by id",
+            " cluster by `id`",
+        ),
+        (
+            {"partition_by": {"field": "at", "data_type": "datetime", "granularity": "month"}},
+            " partition by datetime_trunc(at, month)",
+            " cluster by `id`",
+        ),
+        (
+            {
+                "partition_by": {
+                    "field": "id",
+                    "data_type": "int64",
+                    "range": {"start": 0, "end": 9, "interval": 1},
+                }
+            },
+            " partition by range_bucket(id, generate_array(0, 9, 1))",
+            " cluster by `id`",
+        ),
+        ({}, "", ""),
+    ],
+    "trino": [({"properties": {"partitioning": "ARRAY['id']"}}, " with (partitioning = ARRAY['id'])", "")],
+    "redshift": [
+        (
+            {"dist": "id", "sort": ["id", "day"]},
+            " diststyle key distkey (id) compound sortkey (id, day)",
+            ' compound sortkey ("id")',
+        ),
+        ({"dist": "even"}, " diststyle even", ' compound sortkey ("id")'),
+        ({}, "", ""),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_options_of_the_adapter_lay_the_rows_out(name: str) -> None:
+    """The target lies as the adapter's own options say, and the companion by its keys where that is of use."""
+    for config, target, companion in LAYOUTS[name]:
+        engine = required(name, "customers").configured(config, "customers")
+        assert target == engine.layout
+        assert companion == engine.layout_of_companion([engine.quote("id")])

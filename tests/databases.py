@@ -10,7 +10,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
+from dbt_auto_cdc import names
 from dbt_auto_cdc.engines import engine_for
 from dbt_auto_cdc.engines.base import Engine
 
@@ -385,8 +386,9 @@ def spelled(connection: Connection, duckdb_type: str) -> str:
         return _spark_type(duckdb_type)
     if not isinstance(connection, Postgres):
         return duckdb_type
-    base, brackets, rest = re.fullmatch(r"(\w+)((?:\(.*\))?)((?:\[\])*)", duckdb_type.lower()).groups()  # type: ignore[union-attr]
-    return _POSTGRES_TYPES.get(base, base) + brackets + rest
+    base, rest = re.fullmatch(r"(\w+)(.*)", duckdb_type.lower()).groups()  # type: ignore[union-attr]
+    # `varchar(3)` and `double precision` are PostgreSQL's own.
+    return duckdb_type if rest[:1] in {"(", " "} else _POSTGRES_TYPES.get(base, base) + rest
 
 
 def engine_error() -> type[Exception]:
@@ -438,6 +440,25 @@ def columns_of(connection: Connection, relation: str) -> dict[str, str]:
     """Return a relation's columns with their types."""
     described = engine_of(connection).describe(f"select * from {relation}")
     return {row[0].removeprefix("="): row[1] for row in connection.execute(described).fetchall()}
+
+
+def numbers(count: int) -> str:
+    """Return the relation of the numbers from 0, so many of them."""
+    return f"range({count})" if chosen() == "duckdb" else f"generate_series(0, {count - 1})"
+
+
+def in_order(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return rows in the order of their values from left to right, null last."""
+    return sorted(rows, key=lambda row: [(value is None, value) for value in row])
+
+
+def indexes_of(connection: Connection) -> list[tuple[str, str]]:
+    """Return the indexes with their statements, those of companions left out: they are ours, or none."""
+    query = "select index_name, sql from duckdb_indexes()"
+    if isinstance(connection, Postgres):
+        query = "select indexname, indexdef from pg_indexes where schemaname = current_schema()"
+    indexes = connection.execute(query).fetchall()
+    return sorted(index for index in indexes if names.COMPANION not in index[1])
 
 
 def tables_of(connection: Connection) -> dict[str, str]:

@@ -1,20 +1,26 @@
 """Odd but valid input works: strange names, strange types, strange SQL, strange batches.
 
-Straight on DuckDB. Not here: what is refused (`test_bad_input`).
+Straight on the engine. Not here: what is refused (`test_bad_input`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import duckdb
 import pytest
 
+from tests.databases import (
+    Connection,
+    chosen,
+    columns_of,
+    engine_of,
+    in_order,
+    quoted,
+    spelled,
+    tables_of,
+)
 from tests.direct import Direct
-
-# The examples are in DuckDB's SQL and types.
-pytestmark = pytest.mark.only_on("duckdb")
 
 # Names that SQL, YAML, Jinja, Python's formatting or our own statements might trip over.
 NAMES = [
@@ -56,18 +62,16 @@ INTERNAL = [
 ]  # fmt: skip
 
 
-def quoted(name: str) -> str:
-    """Return a name as SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 class Odd(Direct):
     """A target fed with rows of its own kind."""
 
     def feeds(self, columns: dict[str, str], rows: Iterable[Sequence[str]]) -> None:
         """Make the feed of columns (name -> type) and rows of SQL values."""
-        listed = ", ".join(f"{quoted(name)} {type_name}" for name, type_name in columns.items())
-        self.connection.execute(f"create or replace table feed ({listed})")
+        listed = ", ".join(
+            f"{quoted(name)} {spelled(self.connection, type_name)}" for name, type_name in columns.items()
+        )
+        self.connection.execute("drop table if exists feed")
+        self.connection.execute(f"create table feed ({listed})")
         for row in rows:
             self.connection.execute(f"insert into feed values ({', '.join(row)})")
 
@@ -75,15 +79,43 @@ class Odd(Direct):
         """Return the rows of a query."""
         return self.connection.execute(sql).fetchall()
 
-    def stored(self, order: str = "all") -> list[tuple[Any, ...]]:
-        """Return the target's rows, in order."""
-        return self.query(f"select * from {quoted(self.name)} order by {order}")
+    def stored(self, order: str = "") -> list[tuple[Any, ...]]:
+        """Return the target's rows, in the order that is named or in that of their values."""
+        rows = self.query(f"select * from {quoted(self.name)}{order and f' order by {order}'}")
+        return rows if order else in_order(rows)
+
+    def columns(self, table: str = "target") -> dict[str, str]:
+        """Return a table's columns with their types."""
+        return columns_of(self.connection, table)
+
+    def bounds(self, scd: int) -> list[str]:
+        """Return the bounds of a target as the engine calls them."""
+        named = ["__START_AT", "__END_AT"] if scd == 2 else []
+        return [engine_of(self.connection).folded(name) for name in named]
 
 
-def odd(name: str = "target") -> Odd:
-    return Odd(duckdb.connect(), name)
+MakeOdd = Callable[..., Odd]
 
 
+@pytest.fixture
+def odd(connection: Connection) -> MakeOdd:
+    """Return what makes a target, of any name."""
+    if chosen() == "postgres":
+        for name, definition in TYPES_OF_MINE.items():
+            connection.execute(f"create type {name} as {definition}")
+
+    def make(name: str = "target") -> Odd:
+        return Odd(connection, name)
+
+    return make
+
+
+# What has to be created before it can be named.
+TYPES_OF_MINE = {
+    "x_y": "enum ('x', 'y')",
+    "a_b": "(a integer, b text)",
+    "struct_of_mine": "(id integer, seq integer, rowid integer, __auto_cdc_sequence integer, __auto_cdc_kind text)",
+}
 SCD = pytest.mark.parametrize("scd", [1, 2])
 
 # -- Names -------------------------------------------------------------------------------------------------------------
@@ -114,7 +146,7 @@ CASTS = [
 
 @SCD
 @pytest.mark.parametrize("cast", CASTS, ids=lambda cast: cast[0])
-def test_names(cast: tuple[str, ...], scd: int) -> None:
+def test_names(odd: MakeOdd, cast: tuple[str, ...], scd: int) -> None:
     """A column may have any name, whatever part it plays: key, sequence, tracked, untracked, condition."""
     names = dict(zip(ROLES, cast, strict=True))
     columns = dict(zip(cast, ("integer", "integer", "varchar", "varchar", "varchar"), strict=True))
@@ -131,8 +163,8 @@ def test_names(cast: tuple[str, ...], scd: int) -> None:
     assert 2 == target.run(config).figures["num_duplicate_rows"]
     target.feeds(columns, SECOND)
     outcome = target.run(config)
-    kept = cast[:4] if scd == 1 else (names["key"], names["city"], names["note"], "__START_AT", "__END_AT")
-    assert [*kept] == [row[0] for row in target.query("describe target")]
+    kept = cast[:4] if scd == 1 else (names["key"], names["city"], names["note"], *target.bounds(scd))
+    assert [*kept] == list(target.columns())
     assert (CURRENT if scd == 1 else HISTORY) == target.stored("1, 4")
     assert 3 - scd == outcome.figures["num_late_rows"]
 
@@ -142,9 +174,13 @@ ALIASES = [
     "run", "head", "first", "next", "latest", "inside", "reached", "affected", "touched", "hidden", "missing", "kept",
     "changed", "shown",
 ]  # fmt: skip
-STRUCT = (
-    "struct(id integer, seq integer, rowid integer, __auto_cdc_sequence integer, __auto_cdc_kind varchar)"
-)
+STRUCT, A_STRUCT = {
+    "duckdb": (
+        "struct(id integer, seq integer, rowid integer, __auto_cdc_sequence integer, __auto_cdc_kind varchar)",
+        "{'id': 9, 'seq': 9, 'rowid': 0, '__auto_cdc_sequence': 9, '__auto_cdc_kind': 'delete'}",
+    ),
+    "postgres": ("struct_of_mine", "row(9, 9, 0, 9, 'delete')"),
+}[chosen()]
 
 
 @pytest.mark.parametrize(
@@ -157,10 +193,9 @@ STRUCT = (
     ],
     ids=["scd1", "truncate", "scd2", "untracked"],
 )
-def test_structs_named_like_our_tables(options: dict[str, Any]) -> None:
+def test_structs_named_like_our_tables(odd: MakeOdd, options: dict[str, Any]) -> None:
     """A struct column called as one of our aliases, with fields called as the keys, is not taken for the table."""
     columns = {"id": "integer", "seq": "integer", "op": "varchar", **dict.fromkeys(ALIASES, STRUCT)}
-    struct = "{'id': 9, 'seq': 9, 'rowid': 0, '__auto_cdc_sequence': 9, '__auto_cdc_kind': 'delete'}"
     config: dict[str, Any] = {
         "keys": ["id"],
         "sequence_by": "seq",
@@ -170,7 +205,7 @@ def test_structs_named_like_our_tables(options: dict[str, Any]) -> None:
     }
 
     def event(key: int, seq: int, op: str = "U") -> list[str]:
-        return [str(key), str(seq), f"'{op}'", *[struct] * len(ALIASES)]
+        return [str(key), str(seq), f"'{op}'", *[A_STRUCT] * len(ALIASES)]
 
     target = odd()
     target.feeds(columns, [event(1, 1), event(1, 3), event(2, 1), event(3, 1)])
@@ -185,14 +220,14 @@ def test_structs_named_like_our_tables(options: dict[str, Any]) -> None:
     target.feeds(columns, [event(2, 3), event(4, 4), event(4, 4)])
     target.run(config)
     live = "" if options["stored_as_scd_type"] == 1 else " where __END_AT is null"
-    assert [(1, 3), (3, 1), (4, 4)] == target.query(f"select id, seq from target{live} order by all")
+    assert [(1, 3), (3, 1), (4, 4)] == target.query(f"select id, seq from target{live} order by 1, 2")
 
 
 @SCD
 @pytest.mark.parametrize(
     "name", ["evaluated", "told", "stage", "found", "hidden", "known", "src", "feed", "repeated"]
 )
-def test_feeds_named_like_our_steps(name: str, scd: int) -> None:
+def test_feeds_named_like_our_steps(odd: MakeOdd, name: str, scd: int) -> None:
     """A model may read a table, or have a CTE, of the name of one of our steps."""
     target = odd()
     target.connection.execute(f"create table {name} as select 1 as id, 1 as seq, 'a' as v")
@@ -209,7 +244,7 @@ def test_feeds_named_like_our_steps(name: str, scd: int) -> None:
 
 
 @SCD
-def test_names_that_change_their_case(scd: int) -> None:
+def test_names_that_change_their_case(odd: MakeOdd, scd: int) -> None:
     """Columns match without regard to case, and the target keeps the names of its first run."""
     config: dict[str, Any] = {
         "keys": ["ID"],
@@ -227,14 +262,13 @@ def test_names_that_change_their_case(scd: int) -> None:
         [("1", "2", "'b'", "'y'"), ("1", "3", "'b'", "'z'")],
     )
     target.run({**config, "keys": ["iD"]})
-    bounds = ["__START_AT", "__END_AT"] if scd == 2 else []
-    assert ["id", "Seq", "City", "note", *bounds] == [row[0] for row in target.query("describe target")]
-    assert (1, 3, "b", "z") == target.stored("seq")[-1][:4]
+    assert ["id", "Seq", "City", "note", *target.bounds(scd)] == list(target.columns())
+    assert (1, 3, "b", "z") == target.stored("2")[-1][:4]
 
 
 @SCD
 @pytest.mark.parametrize("names", [("order id", "it's"), ("a.b", "select"), ('a"b', "grün"), ("Seq", "POS")])
-def test_names_of_a_composite(names: tuple[str, str], scd: int) -> None:
+def test_names_of_a_composite(odd: MakeOdd, names: tuple[str, str], scd: int) -> None:
     """The fields of a composite sequence are called as its columns; their case may change in the feed."""
     one, two = names
     config = {
@@ -253,13 +287,13 @@ def test_names_of_a_composite(names: tuple[str, str], scd: int) -> None:
     if scd == 1:
         assert [(1, "c")] == target.stored()
         return
-    values = [tuple(row[0].values()) for row in target.query("select __START_AT from target order by 1")]
-    assert [(1, 10), (1, 20), (2, 1)] == values
-    assert set(names) == set(target.query("select __START_AT from target")[0][0])
+    starts = "select (__START_AT).* from target"
+    assert [(1, 10), (1, 20), (2, 1)] == in_order(target.query(starts))
+    assert [*names] == list(target.columns(f"({starts}) as starts"))
 
 
 @SCD
-def test_columns_in_another_order(scd: int) -> None:
+def test_columns_in_another_order(odd: MakeOdd, scd: int) -> None:
     """Columns match by name, never by position."""
     config = {"keys": ["a", "b"], "sequence_by": ["s", "t"], "stored_as_scd_type": scd}
     target = odd()
@@ -271,26 +305,25 @@ def test_columns_in_another_order(scd: int) -> None:
     target.run({**config, "keys": ["b", "a"]})
     expected = [(1, 2, 30, 4, 50), (2, 1, 1, 40, 60)]
     expected = expected if scd == 1 else [(1, 2, 3, 4, 5), *expected]
-    assert expected == target.query("select a, b, s, t, v from target order by all")
+    assert expected == in_order(target.query("select a, b, s, t, v from target"))
 
 
 @SCD
-@pytest.mark.parametrize("length", [200, 245, 255])
-def test_long_names_of_tables(scd: int, length: int) -> None:
+@pytest.mark.parametrize("length", {"duckdb": [200, 245, 255], "postgres": [40, 53, 63]}[chosen()])
+def test_long_names_of_tables(odd: MakeOdd, scd: int, length: int) -> None:
     """Companion and working tables get shortened names that stay apart."""
     config = {"keys": ["id"], "sequence_by": "seq", "stored_as_scd_type": scd}
     one, two = odd("x" * (length - 1) + "1"), odd("x" * (length - 1) + "2")
-    two.connection = one.connection
     for seq in (1, 2):
         one.feeds({"id": "integer", "seq": "integer"}, [("1", str(seq))])
         one.run(config)
         two.run(config)
     assert one.stored() == two.stored()
-    assert 4 == one.query("select count(*) from information_schema.tables where table_name like 'xxx%'")[0][0]
+    assert 4 == len([name for name in tables_of(one.connection) if name.startswith("xxx")])
 
 
 @SCD
-def test_three_hundred_columns(scd: int) -> None:
+def test_three_hundred_columns(odd: MakeOdd, scd: int) -> None:
     """Wide rows, of which one column changes; every other column is compared all the same."""
     columns = {"id": "integer", "seq": "integer", **{f"c{n}": "varchar" for n in range(300)}}
     config: dict[str, Any] = {
@@ -308,13 +341,13 @@ def test_three_hundred_columns(scd: int) -> None:
     outcome = target.run(config)
     expected = {1: [("x", "x", 1), ("x", "y", 1)], 2: [(None, "x", 1), ("x", "x", 2), ("x", "y", 1)]}[scd]
     assert expected == target.query(
-        "select c0, c299, count(*) from target group by all order by 1 nulls first, 2"
+        "select c0, c299, count(*) from target group by c0, c299 order by 1 nulls first, 2"
     )
     assert {1: 2, 2: 3}[scd] == outcome.figures["num_upserted_rows"]
 
 
 @SCD
-def test_ten_keys(scd: int) -> None:
+def test_ten_keys(odd: MakeOdd, scd: int) -> None:
     """A key of ten columns of several types, one of them different."""
     columns = {
         f"k{n}": type_name
@@ -345,7 +378,7 @@ PLAIN = {"id": "integer", "seq": "integer", "v": "varchar", "op": "varchar"}
 
 
 @SCD
-def test_empty_batches(scd: int) -> None:
+def test_empty_batches(odd: MakeOdd, scd: int) -> None:
     """An empty first run makes an empty target, and a later one changes nothing."""
     config = {"keys": ["id"], "sequence_by": "seq", "stored_as_scd_type": scd, "apply_as_deletes": "op = 'D'"}
     target = odd()
@@ -363,7 +396,7 @@ def test_empty_batches(scd: int) -> None:
 
 
 @SCD
-def test_only_deletes(scd: int) -> None:
+def test_only_deletes(odd: MakeOdd, scd: int) -> None:
     """Deletes of keys that nobody has seen leave nothing visible, and keep older events out."""
     config = {
         "keys": ["id"],
@@ -390,7 +423,8 @@ def test_only_deletes(scd: int) -> None:
 # -- Types -------------------------------------------------------------------------------------------------------------
 
 # Type: two different values, the first of them written in another way where there is one.
-VALUES: dict[str, tuple[str, str, str]] = {
+VALUES: dict[str, dict[str, tuple[str, str, str]]] = {}
+VALUES["duckdb"] = {
     "struct(a integer, b varchar)": ("{'a': 1, 'b': 'x'}", "{'a': 1, 'b': null}", "row(1, 'x')"),
     "integer[]": ("[1, 2]", "[2, 1]", "list_value(1, 2)"),
     "integer[3]": ("[1, 2, 3]", "[1, 2, null]", "array_value(1, 2, 3)"),
@@ -430,14 +464,54 @@ VALUES: dict[str, tuple[str, str, str]] = {
         "row([row(map([1], [[1]]))])",
     ),
 }
+VALUES["postgres"] = {
+    "a_b": ("row(1, 'x')", "row(1, null)", "'(1,x)'"),
+    "integer[]": ("'{1,2}'", "'{2,1}'", "array[1, 2]"),
+    "text[]": ("'{a,NULL}'", "'{a,b}'", "array['a', null]"),
+    "json": ('\'{"a": 1, "b": 2}\'', "'{\"a\": 2}'", '\'{"b":2,"a":1}\''),
+    "jsonb": ("'[1, 2]'", "'[2, 1]'", "'[1,2]'"),
+    "json[]": ("array['1'::json]", "array['2'::json]", "array[' 1'::json]"),
+    "numeric(38, 10)": ("1.5", "1.5000000001", "1.50"),
+    "numeric": ("'nan'", "1e-30", "'NaN'"),
+    "bytea": (r"'\x00ff'", r"'\x00fe'", r"'\000\377'"),
+    "uuid": (
+        "'00000000-0000-0000-0000-00000000000a'",
+        "'00000000-0000-0000-0000-00000000000b'",
+        "'{00000000-0000-0000-0000-00000000000A}'",
+    ),
+    "interval": ("'1 day'", "'25 hours'", "'24 hours'"),
+    "x_y": ("'x'", "'y'", "'x'"),
+    "timestamptz": ("'2026-01-01 12:00:00+00'", "'2026-01-01 12:00:01+00'", "'2026-01-01 14:00:00+02'"),
+    "timestamp(0)": ("'2026-01-01 12:00:00'", "'2026-01-01 12:00:01'", "'2026-01-01 12:00:00.4'"),
+    "varbit": ("b'0101'", "b'101'", "b'0101'"),
+    "time": ("'10:00:00'", "'10:00:00.000001'", "'10:00'"),
+    "timetz": ("'10:00:00+00'", "'10:00:00+01'", "'10:00:00+00'"),
+    "boolean": ("true", "false", "1 = 1"),
+    "double precision": ("'nan'", "'infinity'", "'NaN'"),
+    "real": ("'0'", "'-infinity'", "'-0'"),
+    "text": ("''", "' '", "concat('', null)"),
+    "char(3)": ("'a'", "'b'", "'a  '"),
+    "name": ("'A'", "'a'", "'A'"),
+    "smallint": ("-32768", "127", "'-32768'"),
+    "money": ("1.5::numeric::money", "2::money", "'1.50'"),
+    "inet": ("'10.0.0.1'", "'10.0.0.1/31'", "'10.0.0.1/32'"),
+    "macaddr": ("'08:00:2b:01:02:03'", "'08:00:2b:01:02:04'", "'08002b010203'"),
+    "int4range": ("'[1,4)'", "'[1,5)'", "'[1,3]'"),
+    "datemultirange": ("'{}'", "'{[2026-01-01,2026-01-02)}'", "'{}'"),
+    "tsvector": ("'a b'", "'a c'", "'b a'"),
+    "point": ("'(1,2)'", "'(2,1)'", "point(1, 2)"),
+    "box": ("'(0,0),(1,4)'", "'(0,0),(2,2)'", "'(1,4),(0,0)'"),
+    "circle": ("'<(0,0),1>'", "'<(1,1),1>'", "'((0,0),1)'"),
+}
+TYPES_OF_VALUES = pytest.mark.parametrize("type_name", VALUES[chosen()])
 
 
 @pytest.mark.parametrize("is_tracked", [True, False], ids=["tracked", "untracked"])
 @SCD
-@pytest.mark.parametrize("type_name", VALUES)
-def test_types_of_values(type_name: str, scd: int, is_tracked: bool) -> None:
+@TYPES_OF_VALUES
+def test_types_of_values(odd: MakeOdd, type_name: str, scd: int, is_tracked: bool) -> None:
     """Every type is stored, compared and remembered as a value, nulls included."""
-    one, other, again = VALUES[type_name]
+    one, other, again = VALUES[chosen()][type_name]
     columns = {"id": "integer", "seq": "integer", "v": type_name}
     config: dict[str, Any] = {
         "keys": ["id"],
@@ -462,26 +536,28 @@ def test_types_of_values(type_name: str, scd: int, is_tracked: bool) -> None:
         expected = [(1, again, 10, None), (2, one, 10, None)]
     target.feeds(columns, [])
     listed = ", ".join(f"({row[0]}, ({row[1]})::{type_name})" for row in expected)
+    # PostgreSQL has no equality for some types.
+    compared = [
+        engine_of(target.connection).comparable(f"{alias}.v", type_name) for alias in ("tgt", "expected")
+    ]
     different = target.query(
         f"select * from (values {listed}) as expected(id, v)\n"
         f"where not exists (select 1 from target as tgt where tgt.id = expected.id"
-        f" and tgt.v is not distinct from expected.v)"
+        f" and {' is not distinct from '.join(compared)})"
     )
     assert [] == different
     assert len(expected) == len(target.stored("id"))
     if scd == 2:
         bounds = target.query("select id, __START_AT, __END_AT from target order by 1, 2")
         assert [(row[0], *row[2:]) for row in expected] == bounds
-    assert target.query("select column_type from (describe feed) where column_name = 'v'") == target.query(
-        "select column_type from (describe target) where column_name = 'v'"
-    )
+    assert target.columns("feed")["v"] == target.columns()["v"]
 
 
 @SCD
-@pytest.mark.parametrize("type_name", VALUES)
-def test_ties_of_types(type_name: str, scd: int) -> None:
+@TYPES_OF_VALUES
+def test_ties_of_types(odd: MakeOdd, type_name: str, scd: int) -> None:
     """Two equal values tie nothing; of two different ones the greater is kept where ties are allowed, in any order."""
-    one, other, again = VALUES[type_name]
+    one, other, again = VALUES[chosen()][type_name]
     columns = {"id": "integer", "seq": "integer", "v": type_name}
     config = {"keys": ["id"], "sequence_by": "seq", "stored_as_scd_type": scd}
     target = odd()
@@ -497,7 +573,8 @@ def test_ties_of_types(type_name: str, scd: int) -> None:
     assert stored[0][0] is False
 
 
-KEYS = {
+KEYS: dict[str, dict[str, tuple[str, str]]] = {}
+KEYS["duckdb"] = {
     "uuid": ("'00000000-0000-0000-0000-00000000000a'", "'00000000-0000-0000-0000-00000000000b'"),
     "blob": (r"'\x00\xFF'::blob", r"'\x00'::blob"),
     "timestamptz": ("'2026-01-01 12:00:00+00'", "'2026-01-01 12:00:00+01'"),
@@ -516,13 +593,37 @@ KEYS = {
     "struct(a integer, b varchar)": ("{'a': 1, 'b': 'x'}", "{'a': 1, 'b': 'y'}"),
     "integer[]": ("[1]", "[]"),
 }
+KEYS["postgres"] = {
+    "uuid": KEYS["duckdb"]["uuid"],
+    "bytea": (r"'\x00ff'", r"'\x00'"),
+    "timestamptz": KEYS["duckdb"]["timestamptz"],
+    "x_y": ("'y'", "'x'"),
+    "numeric(20, 5)": ("1.5", "1.50001"),
+    "text": ("''", "' '"),
+    "varchar": KEYS["duckdb"]["text"],
+    "varchar(99)": KEYS["duckdb"]["varchar(99)"],
+    "char(3)": ("'a'", "'b'"),
+    "name": ("'A'", "'a'"),
+    "double precision": ("'nan'", "'-infinity'"),
+    "boolean": ("true", "false"),
+    "numeric": ("170141183460469231731687303715884105727", "0"),
+    "date": ("'-infinity'", "'2026-01-01'"),
+    "time": ("'10:00'", "'11:00'"),
+    "interval": ("interval '1 day'", "interval '2 days'"),
+    "varbit": ("b'0101'", "b'101'"),
+    "jsonb": ("'{\"a\": 1}'", "'{\"a\": 2}'"),
+    "a_b": ("row(1, 'x')", "row(1, 'y')"),
+    "integer[]": ("'{1}'", "'{}'"),
+    "inet": ("'10.0.0.1'", "'10.0.0.2'"),
+    "int4range": ("'[1,4)'", "'[1,5)'"),
+}
 
 
 @SCD
-@pytest.mark.parametrize("type_name", KEYS)
-def test_types_of_keys(type_name: str, scd: int) -> None:
+@pytest.mark.parametrize("type_name", KEYS[chosen()])
+def test_types_of_keys(odd: MakeOdd, type_name: str, scd: int) -> None:
     """Keys of every type that has equality are told apart, updated, deleted and recognised again."""
-    one, other = KEYS[type_name]
+    one, other = KEYS[chosen()][type_name]
     columns = {"k": type_name, "seq": "integer", "v": "varchar", "op": "varchar"}
     config = {
         "keys": ["k"],
@@ -558,16 +659,17 @@ def test_types_of_keys(type_name: str, scd: int) -> None:
         )
 
 
-@SCD
-@pytest.mark.parametrize(
-    ("type_name", "values"),
-    [
+SEQUENCES: dict[str, list[tuple[str, tuple[str, str, str]]]] = {
+    "duckdb": [
         ("timestamptz", ("'2026-01-01 00:00:00+00'", "'2026-01-01 02:00:00+01'", "'2026-01-01 02:00:00+00'")),
         ("date", ("'-infinity'", "'2026-01-01'", "'infinity'")),
         ("varchar", ("''", "'10'", "'9'")),
         ("decimal(38, 0)", ("-1", "0", "99999999999999999999999999999999999999")),
         ("double", ("'-inf'", "0", "'nan'")),
-        ("uuid", tuple(f"uuid '{digits}000000-0000-0000-0000-00000000000a'" for digits in ("00", "f0", "ff"))),
+        (
+            "uuid",
+            tuple(f"uuid '{digits}000000-0000-0000-0000-00000000000a'" for digits in ("00", "f0", "ff")),
+        ),
         ("blob", (r"'\x00'::blob", r"'\x00\x00'::blob", r"'\xFF'::blob")),
         ("time", ("'00:00'", "'10:00'", "'23:59'")),
         ("enum('z', 'b', 'a')", ("'z'", "'b'", "'a'")),
@@ -576,8 +678,32 @@ def test_types_of_keys(type_name: str, scd: int) -> None:
         ("struct(a integer, b varchar)", ("{'a': 1, 'b': 'b'}", "{'a': 2, 'b': 'a'}", "{'a': 2, 'b': 'b'}")),
         ("boolean[]", ("[false]", "[false, true]", "[true]")),
     ],
-)  # fmt: skip
-def test_types_of_sequences(type_name: str, values: tuple[str, str, str], scd: int) -> None:
+    "postgres": [
+        ("timestamptz", ("'2026-01-01 00:00:00+00'", "'2026-01-01 02:00:00+01'", "'2026-01-01 02:00:00+00'")),
+        ("timestamp(3)", ("'-infinity'", "'2026-01-01'", "'infinity'")),
+        ("date", ("'-infinity'", "'2026-01-01'", "'infinity'")),
+        ("text", ("''", "'10'", "'9'")),
+        ("varchar(9)", ("'B'", "'a'", "'ä'")),
+        ("char(3)", ("'B'", "'a'", "'ä'")),
+        ("name", ("'B'", "'a'", "'ä'")),
+        ("numeric(38, 0)", ("-1", "0", "99999999999999999999999999999999999999")),
+        ("double precision", ("'-infinity'", "0", "'nan'")),
+        ("time", ("'00:00'", "'10:00'", "'23:59'")),
+        ("interval", ("'-1 day'", "'23 hours'", "'1 day'")),
+        ("numeric", ("-1", "0.5", "170141183460469231731687303715884105727")),
+        ("money", ("-1", "0.5::numeric::money", "2")),
+        ("oid", ("1", "2147483648", "4294967295")),
+        ("inet", ("'9.0.0.0'", "'10.0.0.1'", "'10.0.0.2'")),
+        ("pg_lsn", ("'0/9'", "'0/10'", "'1/0'")),
+        ("integer[]", ("'{}'", "'{1}'", "'{1,0}'")),
+        ("text[]", ("'{B}'", "'{a}'", "'{ä}'")),
+    ],
+}
+
+
+@SCD
+@pytest.mark.parametrize(("type_name", "values"), SEQUENCES[chosen()])
+def test_types_of_sequences(odd: MakeOdd, type_name: str, values: tuple[str, str, str], scd: int) -> None:
     """A sequence of any type with an order; the bounds have exactly its type."""
     columns = {"id": "integer", "at": type_name, "v": "varchar"}
     config = {"keys": ["id"], "sequence_by": "at", "stored_as_scd_type": scd, "except_column_list": ["at"]}
@@ -591,14 +717,13 @@ def test_types_of_sequences(type_name: str, values: tuple[str, str, str], scd: i
         return
     assert ["a", "b", "c"] == [row[0] for row in target.query("select v from target order by __START_AT")]
     assert [2] == [row[0] for row in target.query("select count(__END_AT) from target")]
-    feed = target.query("select column_type from (describe feed) where column_name = 'at'")
-    assert feed * 2 == target.query(
-        "select column_type from (describe target) where column_name like '\\_\\_%' escape '\\'"
-    )
+    types = target.columns()
+    assert [target.columns("feed")["at"]] * 2 == [types[name] for name in target.bounds(2)]
 
 
+@pytest.mark.only_on("duckdb")  # for PostgreSQL a null without a type is text
 @SCD
-def test_columns_without_a_type(scd: int) -> None:
+def test_columns_without_a_type(odd: MakeOdd, scd: int) -> None:
     """A column that is always null on the first run takes the type that it turns out to have."""
     config: dict[str, Any] = {
         "keys": ["id"],
@@ -611,9 +736,8 @@ def test_columns_without_a_type(scd: int) -> None:
     target.run(config, sql="select 1 as id, 2 as seq, null as v, null as u, [] as l")
     target.run(config, sql="select 1 as id, 3 as seq, 'x' as v, 'y' as u, [1] as l")
     assert ("x", "y", [1]) == target.query("select v, u, l from target order by seq")[-1]
-    assert [("VARCHAR",), ("VARCHAR",), ("INTEGER[]",)] == target.query(
-        "select column_type from (describe target) where column_name in ('v', 'u', 'l')"
-    )
+    found = target.columns()
+    assert ["VARCHAR", "VARCHAR", "INTEGER[]"] == [found[name] for name in ("v", "u", "l")]
 
 
 # -- SQL of models and options -----------------------------------------------------------------------------------------
@@ -631,14 +755,14 @@ def test_columns_without_a_type(scd: int) -> None:
         "-- first\nselect * from feed\n\n",
         "with feed2 as (select * from feed), src as (select * from feed2) select * from src",
         "(select * from feed)",
-        "from feed",
+        pytest.param("from feed", marks=pytest.mark.only_on("duckdb")),
         "select * from feed union all select * from feed",
         "select * from feed order by id limit 10",
         "select id, seq, v, op from feed where v <> '{' and v <> '%s' and v <> '{{ x }}' and v <> ';' and v <> '--'",
         "select * from feed where v <> $$;'$$ and v <> 'x;--'",
     ],
 )
-def test_models(sql: str, scd: int) -> None:
+def test_models(odd: MakeOdd, sql: str, scd: int) -> None:
     """A model is any SELECT, with its own WITH, a closing semicolon or a comment."""
     config = {"keys": ["id"], "sequence_by": "seq", "stored_as_scd_type": scd}
     target = odd()
@@ -650,7 +774,7 @@ def test_models(sql: str, scd: int) -> None:
 
 
 @SCD
-def test_text_of_several_lines(scd: int) -> None:
+def test_text_of_several_lines(odd: MakeOdd, scd: int) -> None:
     """Text and names in the user's SQL that go over lines are not indented with the rest."""
     config = {
         "keys": ["id"],
@@ -678,12 +802,12 @@ def test_text_of_several_lines(scd: int) -> None:
         "case op when 'D' then true else false end",
         "op = 'D' -- it's the end",
         "op in (select 'D')",
-        "regexp_matches(op, '^[D]{1}$')",
+        "op similar to '[D]{1}'",
         "(op = 'D')",
         "id is not null and op = 'D' and seq > 0",
     ],
 )
-def test_conditions(condition: str, scd: int) -> None:
+def test_conditions(odd: MakeOdd, condition: str, scd: int) -> None:
     """A condition is any SQL over the model's columns, the key and the sequence among them."""
     config = {"keys": ["id"], "sequence_by": "seq", "stored_as_scd_type": scd, "apply_as_deletes": condition}
     target = odd()
@@ -697,7 +821,7 @@ def test_conditions(condition: str, scd: int) -> None:
 
 @SCD
 @pytest.mark.parametrize("name", ["is deleted", "gone?", "a = b", "deleted"])
-def test_conditions_that_are_columns(name: str, scd: int) -> None:
+def test_conditions_that_are_columns(odd: MakeOdd, name: str, scd: int) -> None:
     """A condition that is the name of a column means the column, whatever its name looks like."""
     config = {
         "keys": ["id"],
@@ -717,7 +841,7 @@ def test_conditions_that_are_columns(name: str, scd: int) -> None:
 @pytest.mark.parametrize(
     "sequence", ["seq + 0", "seq -- it's a number", "-(-seq)", "max(seq) over (partition by id, seq)"]
 )
-def test_sequence_expressions(sequence: str, scd: int) -> None:
+def test_sequence_expressions(odd: MakeOdd, sequence: str, scd: int) -> None:
     """A sequence is any SQL over the model's columns, evaluated once per event."""
     config = {
         "keys": ["id"],
@@ -734,9 +858,9 @@ def test_sequence_expressions(sequence: str, scd: int) -> None:
     assert expected == [row[0] for row in target.query("select v from target order by seq")]
 
 
-def test_a_sequence_that_is_not_the_same_twice() -> None:
+def test_a_sequence_that_is_not_the_same_twice(odd: MakeOdd) -> None:
     """An expression is evaluated once: what is compared is what is stored."""
-    config = {"keys": ["id"], "sequence_by": "uuid()", "stored_as_scd_type": 2}
+    config = {"keys": ["id"], "sequence_by": "random()", "stored_as_scd_type": 2}
     target = odd()
     target.feeds(PLAIN, [("1", "1", "'a'", "'U'"), ("1", "2", "'b'", "'U'"), ("1", "3", "'c'", "'U'")])
     target.run(config)

@@ -1,31 +1,35 @@
 """REPLACE USING and REPLACE WHERE by example: what is replaced, columns that come and go, odd names and values.
 
-Straight on DuckDB. Not here: random rows (`properties/test_replace`), refusals (`test_bad_replace`).
+Straight on the engine. Not here: random rows (`properties/test_replace`), refusals (`test_bad_replace`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import duckdb
 import pytest
 
 from dbt_auto_cdc.execute import Outcome, Sent
+from tests.databases import (
+    Connection,
+    chosen,
+    columns_of,
+    engine_of,
+    in_order,
+    numbers,
+    quoted,
+    type_of,
+)
 from tests.direct import Direct
-
-# The examples are in DuckDB's SQL and types.
-pytestmark = pytest.mark.only_on("duckdb")
 
 USING: dict[str, Any] = {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "seq"}
 WHERE: dict[str, Any] = {"materialized": "replace_where", "replace_where": "seq >= 2"}
 
 
 @pytest.fixture
-def target() -> Iterator[Direct]:
-    with duckdb.connect() as connection:
-        yield Direct(connection)
+def target(connection: Connection) -> Direct:
+    return Direct(connection)
 
 
 @pytest.fixture(params=[USING, WHERE], ids=["using", "where"])
@@ -45,11 +49,18 @@ def values(rows: str, columns: str = "id, seq, city") -> str:
 
 def table(target: Direct, columns: str = "*") -> list[tuple[Any, ...]]:
     """Return the target's rows in order."""
-    return target.connection.execute(f"select {columns} from target order by all").fetchall()
+    return in_order(target.connection.execute(f"select {columns} from target").fetchall())
 
 
 def types(target: Direct) -> dict[str, str]:
-    return {row[0]: row[1] for row in target.connection.execute("describe target").fetchall()}
+    return columns_of(target.connection, "target")
+
+
+def places(target: Direct) -> list[tuple[Any, ...]]:
+    """Return the rows with their places."""
+    return target.connection.execute(
+        f"select {engine_of(target.connection).locator}, * from target"
+    ).fetchall()
 
 
 def figures(outcome: Outcome) -> tuple[int, ...]:
@@ -83,8 +94,12 @@ def test_null_keys_match_null_keys(target: Direct) -> None:
     """A null is a key's part like any other, alone or beside others."""
     config = {**USING, "replace_using": ["id", "part"]}
     columns = "id, part, seq, city"
-    take(target, config, values("(null, null, 1, 'a'), (1, null, 1, 'b'), (null, 1, 1, 'c')", columns))
-    take(target, config, values("(null, null, 2, 'x'), (1, null, 2, 'y')", columns))
+    take(
+        target,
+        config,
+        values("(null::integer, null::integer, 1, 'a'), (1, null, 1, 'b'), (null, 1, 1, 'c')", columns),
+    )
+    take(target, config, values("(null, null::integer, 2, 'x'), (1, null, 2, 'y')", columns))
     assert ["c", "x", "y"] == sorted(row[3] for row in table(target))
 
 
@@ -100,15 +115,15 @@ def test_keys_whose_rows_stay_are_not_written(target: Direct) -> None:
     """A new sequence writes a key anew, the same rows again do not, whatever their order."""
     rows = [f"({key}, 1, '{city}')" for key in (1, 2) for city in "ab"]
     take(target, USING, values(", ".join(rows)))
-    places = target.connection.execute("select rowid, * from target").fetchall()
+    before = places(target)
     assert (0, 0, 4, 0) == figures(take(target, USING, values(", ".join(reversed(rows)))))
-    assert places == target.connection.execute("select rowid, * from target").fetchall()
+    assert before == places(target)
 
 
 def test_the_name_of_the_sequence_in_another_case(target: Direct) -> None:
     """Names of the model and of the options match in any case."""
-    take(target, {**USING, "sequence_by": "SEQ"}, values("(1, 1, 'a')", "id, Seq, city"))
-    take(target, {**USING, "replace_using": ["ID"]}, values("(1, 2, 'b')", "ID, sEq, CITY"))
+    take(target, {**USING, "sequence_by": "SEQ"}, values("(1, 1, 'a')", 'id, "Seq", city'))
+    take(target, {**USING, "replace_using": ["ID"]}, values("(1, 2, 'b')", '"ID", "sEq", "CITY"'))
     assert [(1, 2, "b")] == table(target)
     assert ["id", "Seq", "city"] == list(types(target))
 
@@ -170,8 +185,8 @@ def test_a_range_that_is_a_column(target: Direct) -> None:
 def test_a_range_at_random(target: Direct) -> None:
     """A predicate that is another one at each look takes the same rows away that it counted."""
     config = {**WHERE, "replace_where": "random() < 0.5"}
-    take(target, {**WHERE, "replace_where": "true"}, "select i as id from range(200) as t(i)")
-    outcome = take(target, config, "select i + 1000 as id from range(200) as t(i)")
+    take(target, {**WHERE, "replace_where": "true"}, f"select i as id from {numbers(200)} as t(i)")
+    outcome = take(target, config, f"select i + 1000 as id from {numbers(200)} as t(i)")
     upserted, deleted, *_ = figures(outcome)
     assert 200 + upserted - deleted == len(target.rows())
     assert 0 < deleted < 200
@@ -216,7 +231,7 @@ def test_a_column_that_widens(target: Direct, config: dict[str, Any]) -> None:
     outcome = take(target, config, values("(1, 2, 7::bigint), (2, 2, 5000000000)", "id, seq, n"))
     assert [(1, 2, 7), (2, 2, 5000000000)] == table(target)
     assert (1, 1, 2, 0) == figures(outcome)
-    assert "BIGINT" == types(target)["n"]
+    assert type_of(target.connection, "BIGINT") == types(target)["n"]
 
 
 def test_columns_match_by_name(target: Direct, config: dict[str, Any]) -> None:
@@ -242,9 +257,8 @@ ODD = ["order id", "select", 'a"b', "{count}", "ünï", "won", "stg", "0", "(0)"
 @pytest.mark.parametrize("name", ODD)
 def test_odd_names(target: Direct, name: str) -> None:
     """As a key, a sequence and a value; a predicate names them quoted."""
-    quoted = '"' + name.replace('"', '""') + '"'
     for role in ("key", "sequence", "value"):
-        columns = {"key": "id", "sequence": "seq", "value": "city"} | {role: quoted}
+        columns = {"key": "id", "sequence": "seq", "value": "city"} | {role: quoted(name)}
         options = {**USING, "replace_using": [name if role == "key" else "id"]}
         options["sequence_by"] = name if role == "sequence" else "seq"
         listed = ", ".join(columns.values())
@@ -259,18 +273,26 @@ def test_odd_names(target: Direct, name: str) -> None:
         assert [(1, 3, "e")] == table(target)
 
 
-@pytest.mark.parametrize(
-    ("one", "same", "other"),
-    [
+VALUES = {
+    "duckdb": [
         ("{'a': 1, 'b': null}", "{'a': 1, 'b': null}", "{'a': 1, 'b': 2}"),
         ("[1, null]", "[1, null]", "[null, 1]"),
         ("map {'a': 1}", "map {'a': 1}", "map {'a': 2}"),
         ("'{\"a\": 1}'::json", "'{\"a\": 1}'::json", "'{\"a\": 2}'::json"),
         ("'nan'::double", "'nan'::double", "0::double"),
-        ("null::integer", "null::integer", "0"),
         ("1::variant", "1::variant", "2::variant"),
     ],
-)
+    "postgres": [
+        ("array[1, null]", "array[1, null]", "array[null, 1]"),
+        ("null::integer[]", "null::integer[]", "'{}'::integer[]"),
+        ('\'{"a": 1, "b": 2}\'::json', '\'{"b":2, "a":1}\'::json', "'{\"a\": 2}'::json"),
+        ("point '(1, 2)'", "point(1, 2)", "point '(2, 1)'"),
+        ("'nan'::double precision", "'NaN'::double precision", "0::double precision"),
+    ],
+}[chosen()]
+
+
+@pytest.mark.parametrize(("one", "same", "other"), [*VALUES, ("null::integer", "null::integer", "0")])
 def test_odd_values(target: Direct, config: dict[str, Any], one: str, same: str, other: str) -> None:
     """Values are compared as values, null and not-a-number with themselves, nested ones as wholes."""
     take(target, config, f"select 1 as id, 2 as seq, {one} as x")
@@ -278,18 +300,36 @@ def test_odd_values(target: Direct, config: dict[str, Any], one: str, same: str,
     assert (1, 1, 1, 0) == figures(take(target, config, f"select 1 as id, 2 as seq, {other} as x"))
 
 
-@pytest.mark.parametrize(
-    "key", ["{'a': 1, 'b': null::date}", "[1, null]", "null::date", "'nan'::double", "time '12:00'"]
-)
+A_UUID = "uuid '00000000-0000-0000-0000-000000000001'"
+KEYS = {
+    "duckdb": ["{'a': 1, 'b': null::date}", "[1, null]", "'nan'::double"],
+    "postgres": [
+        "row(1, null)::two_of_mine",
+        "null::two_of_mine",
+        "array[1, null]",
+        "'nan'::double precision",
+    ],
+}[chosen()]
+
+
+@pytest.mark.parametrize("key", [*KEYS, "null::date", "time '12:00'", "true", A_UUID])
 def test_odd_keys(target: Direct, key: str) -> None:
     """Structs, lists and what is missing are keys too."""
+    if "two_of_mine" in key:
+        target.connection.execute("create type two_of_mine as (a integer, b date)")
     take(target, USING, f"select {key} as id, 1 as seq, 'a' as city")
-    take(target, USING, f"select {key} as id, 2 as seq, 'b' as city from range(2)")
+    take(target, USING, f"select {key} as id, 2 as seq, 'b' as city from {numbers(2)} as t(i)")
     assert [(2, "b"), (2, "b")] == table(target, "seq, city")
 
 
 @pytest.mark.parametrize(
-    "sequence", ["date '2026-11-{}'", "timestamptz '2026-11-{} 00:00:00+00'", "'x{}'", "{{'a': {}, 'b': 1}}"]
+    "sequence",
+    [
+        "date '2026-11-{}'",
+        "timestamptz '2026-11-{} 00:00:00+00'",
+        "'x{}'",
+        pytest.param("{{'a': {}, 'b': 1}}", marks=pytest.mark.only_on("duckdb")),
+    ],
 )
 def test_kinds_of_sequences(target: Direct, sequence: str) -> None:
     """Whatever has an order."""
@@ -329,7 +369,7 @@ def test_relations_of_the_model_may_have_any_name(target: Direct, config: dict[s
         "told",
         "stg",
     ):
-        target.connection.execute(f"create or replace table {name} as {values('''(1, 2, 'a')''')}")
+        target.connection.execute(f"create table {name} as {values('''(1, 2, 'a')''')}")
         take(target, config, f"select * from {name}", full_refresh=True)
         assert (0, 0, 1, 0) == figures(take(target, config, f"select * from {name}"))
         where = {**WHERE, "replace_where": f"seq in (select seq from {name})"}
@@ -352,15 +392,15 @@ class Explained(Direct):
         return super()._send(name, sql)
 
 
+@pytest.mark.only_on("duckdb")  # it reads DuckDB's plans
 @pytest.mark.parametrize("equal", ["replace", "append"])
-def test_keys_are_found_by_hash(equal: str) -> None:
+def test_keys_are_found_by_hash(connection: Connection, equal: str) -> None:
     """Keys that may be null are compared in a form that joins find rows by: nowhere is each row set beside each."""
     config = {**USING, "replace_using": ["id", "part"], "equal_sequence": equal}
     rows = "select i as id, nullif(i % 3, 0) as part, {} as seq, i % 7 as city from range(1000) as t(i)"
-    with duckdb.connect() as connection:
-        target = Explained(connection)
-        for sequence in (1, 1, 2):
-            take(target, config, rows.format(sequence))
+    target = Explained(connection)
+    for sequence in (1, 1, 2):
+        take(target, config, rows.format(sequence))
     assert 7 <= len(target.plans)
     slow = [
         name

@@ -29,7 +29,8 @@ class Engine:
     not written. With `named_structs` a struct is of a type that has to be created: one a target, beside it. `begin`
     opens a transaction where dbt does not. `union` joins the SELECTs of flows where dbt or a person runs a model's SQL
     as it is. With `moves_tables` a table goes to another schema as it is; else it is copied. With `overwrites` a row
-    is better changed where it is than removed and added anew. Without `transactions` a run writes down what it is
+    is better changed where it is than removed and added anew. With `loses_lengths` most expressions forget the length
+    or precision of a type, so that new tables are made of casts. Without `transactions` a run writes down what it is
     going to do before it does it (`materializations.journal`); `table_options` are what follows the columns of a table
     there, and `not_served` names options that mean too much for it: of some, as in `equal_sequence=append`, one value.
     One that `merges` does what is written down in one statement; `layout` is how the target's rows lie, as the model
@@ -48,6 +49,7 @@ class Engine:
     union: str = "union all"
     moves_tables: bool = False
     overwrites: bool = False
+    loses_lengths: bool = False
     transactions: bool = True
     logs_runs: bool = True
     text_type: str = "varchar"
@@ -210,6 +212,10 @@ class Engine:
         """Whether values of a type can be joined by."""
         del type_name
         return True
+
+    def has_groups(self, type_name: str) -> bool:
+        """Whether rows can be put together by values of a type."""
+        return self.has_equality(type_name)
 
     def is_condition(self, type_name: str) -> bool:
         """Whether values of a type are true or false."""

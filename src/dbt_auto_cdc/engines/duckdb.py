@@ -157,6 +157,10 @@ class DuckDB(Engine):
             return all(map(self.is_orderable, _members(parts).values()))
         return head not in _UNORDERED
 
+    def has_groups(self, type_name: str) -> bool:
+        """Whether rows can be put together by values of a type: whatever has an order, for maps depend on theirs."""
+        return self.is_orderable(type_name)
+
     def is_condition(self, type_name: str) -> bool:
         """Whether values of a type are true or false; an always missing one is neither, and that is false."""
         return type_name.lower() in {"boolean", '"null"'}

@@ -229,6 +229,9 @@ class Postgres(Engine):
         if stored.endswith("[]") and incoming.endswith("[]"):
             return self.widens(stored.removesuffix("[]"), incoming.removesuffix("[]"))
         narrow, wide = _bare(stored), _bare(incoming)
+        if narrow == "bit":
+            # Zeros would be added.
+            return stored == incoming
         limits, room = _parameters(stored), _parameters(incoming)
         if stored == incoming or (narrow == wide and narrow != "numeric"):
             return not room or (bool(limits) and limits[0] <= room[0])
@@ -415,5 +418,6 @@ ENGINE = Postgres(
     named_structs=True,
     begin="begin",
     overwrites=True,
+    loses_lengths=True,
     moves_tables=True,
 )

@@ -81,7 +81,7 @@ def _unfit_columns(job: Job) -> list[str]:
     problems = [
         f"replace_using names {column.name}, of type {column.type}, which has no order; name a column of another type"
         for column in job.layout.keys
-        if not job.engine.is_orderable(column.type)
+        if not job.engine.has_groups(column.type)
     ]
     if not sequence:
         problems.append(

@@ -199,12 +199,21 @@ def _made_ready(job: Job, companion: str) -> tuple[Step, ...]:
 def _create_target(job: Job, target: str, rows: Query) -> tuple[Step, ...]:
     contract = job.state.contract_sql
     if not contract:
-        return (Step("create the target", job.engine.create_table(target, rows), counts=job.spec.COUNTS),)
+        sql = job.engine.create_table(target, _typed(job, rows, target_types(job)))
+        return (Step("create the target", sql, counts=job.spec.COUNTS),)
     columns = [*job.output, *job.bounds, *job.unseen]
     return (
         *contracted(job, target),
         Step("fill the target", job.engine.insert(target, columns, rows), counts=job.spec.COUNTS),
     )
+
+
+def _typed(job: Job, rows: Query, types: Mapping[str, str]) -> Query:
+    """Return the rows with columns of exactly these types."""
+    if not job.engine.loses_lengths:
+        return rows
+    columns = comma(f"cast({name} as {kind}) as {name}" for name, kind in types.items())
+    return rows.then("typed", f"select\n    {columns}\nfrom {rows.last}")
 
 
 def contracted(job: Job, relation: str) -> tuple[Step, ...]:
@@ -285,7 +294,7 @@ def companion_rows(job: Job, remembers: Sequence[Query], notes: Mapping[str, str
     parts += [
         f"select more.*, null as {names.CONTROL} from (\n{query.render()}\n) as more" for query in remembers
     ]
-    return Query().then("rows", "\nunion all\n".join(parts))
+    return _typed(job, Query().then("rows", "\nunion all\n".join(parts)), types)
 
 
 def companion_columns(job: Job) -> list[str]:

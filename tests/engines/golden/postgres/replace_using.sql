@@ -67,11 +67,19 @@ select * from read cross join stood;
 
 -- create the companion
 create table shop.customers__auto_cdc with (fillfactor = 90) as
+with rows as (
+    select
+        cast(null as integer) as "id",
+        cast(null as timestamp without time zone) as __auto_cdc_sequence,
+        'control' as __auto_cdc_kind,
+        '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "replace_using", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+)
 select
-    cast(null as integer) as "id",
-    cast(null as timestamp without time zone) as __auto_cdc_sequence,
-    'control' as __auto_cdc_kind,
-    '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "replace_using", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control;
+    cast("id" as integer) as "id",
+    cast(__auto_cdc_sequence as timestamp without time zone) as __auto_cdc_sequence,
+    cast(__auto_cdc_kind as varchar) as __auto_cdc_kind,
+    cast(__auto_cdc_control as varchar) as __auto_cdc_control
+from rows;
 
 -- make the companion quick to read
 create index on shop.customers__auto_cdc ("id");
@@ -80,10 +88,19 @@ analyze shop.customers__auto_cdc;
 
 -- create the target
 create table shop.customers as
-select stg."id", stg."name", stg."note", stg."operation", stg."changed_at"
-from pg_temp."customers__auto_cdc_stage" as stg
-join pg_temp."customers__auto_cdc_winners" as won on array[won."id"] = array[stg."id"] and won.__auto_cdc_latest = stg.__auto_cdc_sequence
-where won.__auto_cdc_is_new;
+with newest as (
+    select stg."id", stg."name", stg."note", stg."operation", stg."changed_at"
+    from pg_temp."customers__auto_cdc_stage" as stg
+    join pg_temp."customers__auto_cdc_winners" as won on array[won."id"] = array[stg."id"] and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+    where won.__auto_cdc_is_new
+)
+select
+    cast("id" as integer) as "id",
+    cast("name" as text) as "name",
+    cast("note" as text) as "note",
+    cast("operation" as text) as "operation",
+    cast("changed_at" as timestamp without time zone) as "changed_at"
+from newest;
 
 -- auto_cdc: model customers: replace the rows of the incoming keys
 

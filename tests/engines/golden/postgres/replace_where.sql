@@ -51,19 +51,35 @@ select count(*) as num_read_rows from pg_temp."customers__auto_cdc_stage";
 
 -- create the companion
 create table shop.customers__auto_cdc with (fillfactor = 90) as
+with rows as (
+    select
+        cast(null as timestamp without time zone) as __auto_cdc_sequence,
+        'control' as __auto_cdc_kind,
+        '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+)
 select
-    cast(null as timestamp without time zone) as __auto_cdc_sequence,
-    'control' as __auto_cdc_kind,
-    '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control;
+    cast(__auto_cdc_sequence as timestamp without time zone) as __auto_cdc_sequence,
+    cast(__auto_cdc_kind as varchar) as __auto_cdc_kind,
+    cast(__auto_cdc_control as varchar) as __auto_cdc_control
+from rows;
 
 -- make the companion quick to read
 analyze shop.customers__auto_cdc;
 
 -- create the target
 create table shop.customers as
-select "id", "name", "note", "operation", "changed_at"
-from pg_temp."customers__auto_cdc_stage"
-where __auto_cdc_is_new;
+with incoming as (
+    select "id", "name", "note", "operation", "changed_at"
+    from pg_temp."customers__auto_cdc_stage"
+    where __auto_cdc_is_new
+)
+select
+    cast("id" as integer) as "id",
+    cast("name" as text) as "name",
+    cast("note" as text) as "note",
+    cast("operation" as text) as "operation",
+    cast("changed_at" as timestamp without time zone) as "changed_at"
+from incoming;
 
 -- auto_cdc: model customers: replace the rows in the range
 

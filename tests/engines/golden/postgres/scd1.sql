@@ -132,24 +132,32 @@ cross join ties;
 
 -- create the companion
 create table shop.customers__auto_cdc with (fillfactor = 90) as
-select
-    cast(null as integer) as "id",
-    cast(null as timestamp without time zone) as __auto_cdc_sequence,
-    'control' as __auto_cdc_kind,
-    '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": true}' as __auto_cdc_control
-union all
-select more.*, null as __auto_cdc_control from (
-select "id", __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners"
-) as more
-union all
-select more.*, null as __auto_cdc_control from (
-with truncation as (
-    select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from pg_temp."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
-    ) as truncates
+with rows as (
+    select
+        cast(null as integer) as "id",
+        cast(null as timestamp without time zone) as __auto_cdc_sequence,
+        'control' as __auto_cdc_kind,
+        '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": true}' as __auto_cdc_control
+    union all
+    select more.*, null as __auto_cdc_control from (
+    select "id", __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners"
+    ) as more
+    union all
+    select more.*, null as __auto_cdc_control from (
+    with truncation as (
+        select max(__auto_cdc_sequence) as sequence from (
+        select __auto_cdc_sequence from pg_temp."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+        ) as truncates
+    )
+    select cast(null as integer) as "id", sequence as __auto_cdc_sequence, 'truncate' as __auto_cdc_kind from truncation where sequence is not null
+    ) as more
 )
-select cast(null as integer) as "id", sequence as __auto_cdc_sequence, 'truncate' as __auto_cdc_kind from truncation where sequence is not null
-) as more;
+select
+    cast("id" as integer) as "id",
+    cast(__auto_cdc_sequence as timestamp without time zone) as __auto_cdc_sequence,
+    cast(__auto_cdc_kind as varchar) as __auto_cdc_kind,
+    cast(__auto_cdc_control as varchar) as __auto_cdc_control
+from rows;
 
 -- make the companion quick to read
 create index on shop.customers__auto_cdc ("id");
@@ -160,10 +168,18 @@ analyze shop.customers__auto_cdc;
 create table shop.customers as
 with upserts as (
     select __auto_cdc_event from pg_temp."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+),
+rows as (
+    select evt."id", evt."name", evt."note", evt."changed_at"
+    from pg_temp."customers__auto_cdc_events" as evt
+    join upserts on upserts.__auto_cdc_event = evt.ctid
 )
-select evt."id", evt."name", evt."note", evt."changed_at"
-from pg_temp."customers__auto_cdc_events" as evt
-join upserts on upserts.__auto_cdc_event = evt.ctid;
+select
+    cast("id" as integer) as "id",
+    cast("name" as text) as "name",
+    cast("note" as text) as "note",
+    cast("changed_at" as timestamp without time zone) as "changed_at"
+from rows;
 
 -- auto_cdc: model customers: apply the new events
 

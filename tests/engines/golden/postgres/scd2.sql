@@ -157,24 +157,34 @@ $analyze$;
 
 -- create the companion
 create table shop.customers__auto_cdc with (fillfactor = 90) as
-select
-    cast(null as integer) as "id",
-    cast(null as timestamp without time zone) as __auto_cdc_sequence,
-    'control' as __auto_cdc_kind,
-    cast(null as timestamp without time zone) as __auto_cdc_run_start,
-    cast(null as text) as "note",
-    '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "2", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
-union all
-select more.*, null as __auto_cdc_control from (
-with missing as (
-    select __auto_cdc_event, "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start
-    from pg_temp."customers__auto_cdc_timeline"
-    where __auto_cdc_hides
+with rows as (
+    select
+        cast(null as integer) as "id",
+        cast(null as timestamp without time zone) as __auto_cdc_sequence,
+        'control' as __auto_cdc_kind,
+        cast(null as timestamp without time zone) as __auto_cdc_run_start,
+        cast(null as text) as "note",
+        '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "2", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
+    union all
+    select more.*, null as __auto_cdc_control from (
+    with missing as (
+        select __auto_cdc_event, "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start
+        from pg_temp."customers__auto_cdc_timeline"
+        where __auto_cdc_hides
+    )
+    select missing."id", missing.__auto_cdc_sequence, missing.__auto_cdc_kind, missing.__auto_cdc_run_start, case when evt.__auto_cdc_kind = 'upsert' then evt."note" end as "note"
+    from pg_temp."customers__auto_cdc_stage" as evt
+    join missing on missing.__auto_cdc_event = evt.ctid
+    ) as more
 )
-select missing."id", missing.__auto_cdc_sequence, missing.__auto_cdc_kind, missing.__auto_cdc_run_start, case when evt.__auto_cdc_kind = 'upsert' then evt."note" end as "note"
-from pg_temp."customers__auto_cdc_stage" as evt
-join missing on missing.__auto_cdc_event = evt.ctid
-) as more;
+select
+    cast("id" as integer) as "id",
+    cast(__auto_cdc_sequence as timestamp without time zone) as __auto_cdc_sequence,
+    cast(__auto_cdc_kind as varchar) as __auto_cdc_kind,
+    cast(__auto_cdc_run_start as timestamp without time zone) as __auto_cdc_run_start,
+    cast("note" as text) as "note",
+    cast(__auto_cdc_control as varchar) as __auto_cdc_control
+from rows;
 
 -- make the companion quick to read
 create index on shop.customers__auto_cdc ("id");
@@ -187,10 +197,19 @@ with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
     from pg_temp."customers__auto_cdc_timeline"
     where __auto_cdc_last and not __auto_cdc_same
+),
+versions as (
+    select evt."id", evt."name", evt."note", run.__auto_cdc_run_start as "__start_at", run.__auto_cdc_run_end as "__end_at"
+    from pg_temp."customers__auto_cdc_stage" as evt
+    join written as run on run.__auto_cdc_event = evt.ctid
 )
-select evt."id", evt."name", evt."note", run.__auto_cdc_run_start as "__start_at", run.__auto_cdc_run_end as "__end_at"
-from pg_temp."customers__auto_cdc_stage" as evt
-join written as run on run.__auto_cdc_event = evt.ctid;
+select
+    cast("id" as integer) as "id",
+    cast("name" as text) as "name",
+    cast("note" as text) as "note",
+    cast("__start_at" as timestamp without time zone) as "__start_at",
+    cast("__end_at" as timestamp without time zone) as "__end_at"
+from versions;
 
 -- auto_cdc: model customers: apply the new events
 

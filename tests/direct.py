@@ -87,7 +87,9 @@ class Direct:
         return outcome
 
     def _finish(self, model: bridge.Model) -> None:
-        """Finish a run that was stopped before."""
+        """Finish a run that was stopped before, where that can have left something."""
+        if engine_of(self.connection).transactions:
+            return
         plan = bridge.unfinished(
             model=model,
             companion_exists=model.relations.companion_identifier in tables_of(self.connection),

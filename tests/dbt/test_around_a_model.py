@@ -594,6 +594,7 @@ def production(shop: Project) -> Project:
     """Give a project that has run in production, with that run's artifacts kept in `state`."""
     write_targets(shop, dev="dev", prod="prod")
     write_model(shop)
+    shop.writes_manifest = True
     shop.succeed("run", "--target", "prod")
     (shop.root / "target").rename(shop.root / "state")
     return shop
@@ -676,6 +677,7 @@ def test_docs_show_the_target(shop: Project) -> None:
     """The catalog has the target with its bounds."""
     write_model(shop)
     shop.succeed("run")
+    shop.writes_manifest = True
     shop.succeed("docs", "generate")
     catalog = json.loads(shop.read("target/catalog.json"))["nodes"]["model.shop.users"]
     assert "BASE TABLE" == catalog["metadata"]["type"]
@@ -751,6 +753,7 @@ def test_build_runs_data_tests_on_the_target(shop: Project) -> None:
 
 def test_retry_takes_up_what_failed(shop: Project) -> None:
     """A failing model leaves the others unharmed, and after the repair `dbt retry` runs it alone."""
+    shop.writes_manifest = True
     write_model(shop, "broken", sql=FEED + " where city = nothing")
     write_model(shop)
     shop.fail("run")

@@ -151,6 +151,7 @@ def test_a_clone_has_read_what_its_original_has(project: Project) -> None:
         "{{ config(materialized='append_flow') }} select id from {{ auto_cdc.read_files('landing/*.json') }}",
     )
     put(project, "a.json", {"id": 1})
+    project.writes_manifest = True
     project.succeed("run", "--target", "prod")
     (project.root / "target").rename(project.root / "state")
     project.succeed("clone", "--state", str(project.root / "state"))

@@ -81,6 +81,7 @@ def test_a_model_compiles_to_one_select(shop: Project) -> None:
 def test_refs_stay_in_the_graph(shop: Project) -> None:
     """What a flow reads is what the model depends on."""
     shop.write("models/users.sql", MODEL % OPTIONS)
+    shop.writes_manifest = True
     shop.succeed("parse")
     manifest = json.loads(shop.read("target/manifest.json"))
     assert {"source.shop.raw.history", "model.shop.events"} == set(

@@ -287,6 +287,7 @@ def production(shop: Project) -> Project:
     write_model(shop)
     write_model(shop, "latest", scd_type=1, schema="sales")
     arrive(shop, (1, "Oslo", "U", 10), (1, "Oslo", "U", 40), (2, "Rome", "U", 10), (2, None, "D", 20))
+    shop.writes_manifest = True
     shop.succeed("run", "--target", "prod")
     (shop.root / "target").rename(shop.root / "state")
     shop.succeed("clone", "--state", str(shop.root / "state"))

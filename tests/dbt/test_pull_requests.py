@@ -97,6 +97,7 @@ KEPT = {name: "prod_sales.latest" if name == "latest" else f"prod.{name}" for na
 @pytest.fixture
 def shop(project: Project) -> Project:
     """Give a project that ran in production, and whose feeds went on since."""
+    project.writes_manifest = True
     for path in ("profiles.yml", "macros/drop_pr_schemas.sql"):
         project.write(path, FILES[path])
     for name, sql in MODELS.items():

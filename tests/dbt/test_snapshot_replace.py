@@ -367,6 +367,7 @@ def production(shop: Project) -> Project:
     )
     for materialized in OPTIONS:
         write_model(shop, materialized, materialized)
+    shop.writes_manifest = True
     shop.succeed("run", "--target", "prod")
     (shop.root / "target").rename(shop.root / "state")
     shop.succeed("clone", "--state", str(shop.root / "state"))

@@ -234,6 +234,7 @@ def test_a_clone_goes_on_where_its_original_is(shop: Project) -> None:
         f"    {name}: {{type: duckdb, path: '{shop.database}', schema: {name}}}\n" for name in ("dev", "prod")
     )
     shop.write("profiles.yml", f"shop:\n  target: dev\n  outputs:\n{outputs}")
+    shop.writes_manifest = True
     shop.succeed("run", "--target", "prod")
     (shop.root / "target").rename(shop.root / "state")
     shop.succeed("clone", "--state", str(shop.root / "state"))

@@ -133,6 +133,7 @@ class Reader:
 
     def follow(self, example: Example) -> None:
         """Take all steps; fails with the line of the page where the first does not hold."""
+        self.project.writes_manifest = any("--state" in step.text for step in example.steps)
         for step in example.steps:
             try:
                 getattr(self, "_" + step.marker)(step)

@@ -211,6 +211,7 @@ def test_new_and_wider_columns(project: Project) -> None:
 
 def test_clone(project: Project) -> None:
     """`dbt clone` makes a view on PostgreSQL; with the companions copied it is a table that goes on by itself."""
+    project.writes_manifest = True
     write(project)
     arrive(project, *ROWS)
     project.succeed("run")

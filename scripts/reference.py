@@ -1,6 +1,8 @@
 """Writes the tables of options, made from the specification, into the pages that show them.
 
-`make reference` calls it after a change of src/dbt_auto_cdc/spec.py; tests/unit/test_readme.py fails until then. A page
+`make reference` calls it after a change of src/dbt_auto_cdc/spec.py or of an engine; tests/unit/test_readme.py fails
+until then. The table of engines stands at `<!-- engines: made by make reference -->`, with links as they are in the
+guides where it says so. A page
 shows the options of a materialization where it has `<!-- options of NAME: made by make reference -->`; `the others`
 stands for what the other materializations have beside those of `auto_cdc`; `arguments of read_files` are those of the macro.
 """
@@ -10,20 +12,84 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from dbt_auto_cdc.engines import required, supported
 from dbt_auto_cdc.files.options import Options
+from dbt_auto_cdc.served import lacks
 from dbt_auto_cdc.spec import DBT_OPTIONS, SPECS, options_of
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "configuration.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "configuration.md", ROOT / "docs" / "guides" / "engines.md")
 FIRST, OTHERS, FILES = "auto_cdc", "the others", "read_files"
 PLACE = re.compile(
     r"(?P<start><!-- (?:options|arguments) of (?P<of>[\w ]+): made by make reference -->)\n.*?(?P<end><!-- end of options -->)",
     re.DOTALL,
 )
+
+ENGINES = re.compile(
+    r"(?P<start><!-- engines(?P<inside> in the guides)?: made by make reference -->)\n.*?(?P<end><!-- end of engines -->)",
+    re.DOTALL,
+)
+RENDERED = "rendered, parsed, not run"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a row of the table of engines stands for, how sure it is, and what facts of the engine do not say."""
+
+    title: str
+    adapter: str
+    sure: str = RENDERED
+    config: tuple[tuple[str, str], ...] = ()
+    lacks: str = ""
+
+
+SETUPS = (
+    Setup("DuckDB", "duckdb", "**run**, on every change: all of this repository's tests"),
+    Setup(
+        "PostgreSQL 15 and 18",
+        "postgres",
+        "**run**: the worked examples, bad and odd input, changes of columns, random streams of events, reads step by"
+        " step, expectations, change feeds, what dbt does around a model, two runs at once; a part of it with 18 on every change, all of it with both"
+        " by `make test-postgres`",
+        lacks="struct columns (PostgreSQL has named row types only), so no leaf-by-leaf partial updates; `boolean` and"
+        " `uuid` as sequences; keys of type `json`, `xml` or a geometric one",
+    ),
+    Setup(
+        "Spark 3.5 with Iceberg",
+        "spark",
+        "**run in part**, by `make test-spark`: less than on Sail ([what exactly](docs/guides/spark.md#what-is-tested))",
+        (("file_format", "iceberg"),),
+    ),
+    Setup(
+        "Sail 0.7 with Delta",
+        "spark",
+        "**run in part**, by `make test-sail`, with runs that are stopped",
+        (("file_format", "delta"),),
+    ),
+    Setup("Databricks with Delta", "databricks", lacks="wider columns"),
+    Setup("Snowflake", "snowflake"),
+    Setup("BigQuery", "bigquery"),
+    Setup("Trino with Iceberg", "trino"),
+    Setup("Redshift", "redshift"),
+)
+
+
+def engines() -> str:
+    """Return the table of engines: of each set-up how sure it is, and what it does not serve."""
+    assert set(supported()) == {setup.adapter for setup in SETUPS}
+    groups: dict[tuple[str, str], list[str]] = {}
+    for setup in SETUPS:
+        engine = required(setup.adapter, "any").configured(dict(setup.config), "any")
+        assert engine.is_run == (setup.sure != RENDERED)
+        missing = [*lacks(engine), *([setup.lacks] if setup.lacks else [])]
+        groups.setdefault((setup.sure, "; ".join(missing) or "-"), []).append(setup.title)
+    lines = ["| engine | how sure | not served |", "|---|---|---|"]
+    lines += [f"| {', '.join(titles)} | {sure} | {missing} |" for (sure, missing), titles in groups.items()]
+    return "\n".join(lines)
 
 
 def table(materialized: str) -> str:
@@ -103,7 +169,11 @@ def with_tables(page: str) -> str:
         made = special() if special else table(place["of"])
         return f"{place['start']}\n{made}\n{place['end']}"
 
-    return PLACE.sub(filled, page)
+    def of_engines(place: re.Match[str]) -> str:
+        made = engines().replace("docs/guides/", "") if place["inside"] else engines()
+        return f"{place['start']}\n{made}\n{place['end']}"
+
+    return PLACE.sub(filled, ENGINES.sub(of_engines, page))
 
 
 def main() -> int:

@@ -1,15 +1,16 @@
 """The plans that are pinned as text: of each mode on each engine, a first build and a run that goes on.
 
 They are made as `explain` makes them, of a state written by hand: no database is asked. `make golden` writes them into
-tests/engines/golden.
+tests/engines/golden, and what they read of large tables into the manual.
 
 Not here: what is expected of them (`tests/unit/test_golden`).
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,14 @@ from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.relations import relations_of, working_relation
 from dbt_auto_cdc.spec import parse
+from dbt_auto_cdc.sql import code_of
 from dbt_auto_cdc.state import Column, State
 
 FOLDER = Path(__file__).parent / "engines" / "golden"
+SCALE = Path(__file__).parents[1] / "docs" / "guides" / "scale.md"
+PLACE_OF_SCANS = re.compile(
+    r"(?P<start><!-- scans: made by make golden -->)\n.*?(?P<end><!-- end of scans -->)", re.DOTALL
+)
 
 EVENTS = {"keys": ["id"], "sequence_by": "changed_at", "apply_as_deletes": "operation = 'D'"}
 MODES: dict[str, dict[str, Any]] = {
@@ -42,6 +48,18 @@ MODES: dict[str, dict[str, Any]] = {
     "replace_where": {"materialized": "replace_where", "replace_where": "changed_at >= '2026-03-01'"},
 }
 """What a model of each mode is configured with."""
+
+
+# What the manual counts the statements and scans of, on an engine without places for rows: nothing that costs more.
+COUNTED: dict[str, dict[str, Any]] = {
+    "`auto_cdc`, SCD type 1": {**EVENTS, "except_column_list": ["operation"]},
+    "`auto_cdc`, SCD type 2": {
+        **EVENTS,
+        "stored_as_scd_type": 2,
+        "except_column_list": ["operation", "changed_at"],
+    },
+    **{f"`{mode}`": MODES[mode] for mode in ("append_flow", "replace_using", "replace_where")},
+}
 
 
 @dataclass(frozen=True)
@@ -71,9 +89,9 @@ def engine_of(name: str) -> Engine:
     return required(name, "customers").configured(dict(PLACES[name].config), "customers")
 
 
-def table_of(name: str, mode: str) -> Table | None:
-    """Return a model's table before its first run, or None where the engine does not serve the mode."""
-    place, engine, config = PLACES[name], engine_of(name), dict(MODES[mode])
+def table_of(name: str, config: Mapping[str, Any]) -> Table | None:
+    """Return a model's table before its first run, or None where the engine does not serve its options."""
+    place, engine, config = PLACES[name], engine_of(name), dict(config)
     materialized = config.pop("materialized", "auto_cdc")
     spec, problems = parse(config, None, known=frozenset(), materialized=materialized)
     assert [] == problems
@@ -110,11 +128,11 @@ def going_on(table: Table) -> Table:
     return replace(table, state=after)
 
 
-def plans(name: str, mode: str) -> Iterator[Plan]:
-    """Yield the plans of a first build and of the run after it; none where the engine does not serve the mode."""
-    table = table_of(name, mode)
+def plans(name: str, config: Mapping[str, Any]) -> Iterator[Plan]:
+    """Yield the plans of a first build and of the run after it; none where the engine does not serve the options."""
+    table = table_of(name, config)
     if table is not None:
-        plan = PLANS[MODES[mode].get("materialized", "auto_cdc")]
+        plan = PLANS[config.get("materialized", "auto_cdc")]
         yield plan(table)
         yield plan(going_on(table))
 
@@ -126,14 +144,51 @@ def _columns(types: dict[str, str]) -> tuple[Column, ...]:
 def pinned() -> Iterator[tuple[Path, str]]:
     """Yield every file with the text that belongs into it."""
     for name in PLACES:
-        for mode in MODES:
-            scripts = [plan.script for plan in plans(name, mode)]
+        for mode, config in MODES.items():
+            scripts = [plan.script for plan in plans(name, config)]
             if scripts:
                 yield FOLDER / name / f"{mode}.sql", "\n".join(scripts)
 
 
+def scans() -> str:
+    """Return how often the statements of a run read target and companion, as a Markdown table."""
+    lines = [
+        "| materialization | first run | next run | reads the target | reads the companion |",
+        "|---|---|---|---|---|",
+    ]
+    for title, config in COUNTED.items():
+        first, following = plans("snowflake", config)
+        found = {name: list(_scanning(following, name)) for name in ("customers", "customers__auto_cdc")}
+        target, companion = ("; ".join(steps) for steps in found.values())
+        lines.append(f"| {title} | {len(_sent(first))} | {len(_sent(following))} | {target} | {companion} |")
+    return "\n".join(lines)
+
+
+def _sent(plan: Plan) -> list[str]:
+    engine = engine_of("snowflake")
+    return [sql for step in (*plan.steps, *plan.closing) for sql in engine.statements(step.sql)]
+
+
+def _scanning(plan: Plan, relation: str) -> Iterator[str]:
+    """Yield the names of the steps that read a relation, and how often where that is more than once."""
+    for step in plan.steps:
+        read = re.findall(rf"(?:from|join|merge into|update) shop\.{relation}\b", code_of(step.sql))
+        if read:
+            name = re.sub(r"shop\.\S+", lambda found: _WORDS.get(found[0], found[0]), step.name)
+            yield f"*{name}*{f' {len(read)} times' if len(read) > 1 else ''}"
+
+
+_WORDS = {"shop.customers": "the target", "shop.customers__auto_cdc": "the companion"}
+
+
+def with_scans(page: str) -> str:
+    """Return the page on large tables with its table."""
+    return PLACE_OF_SCANS.sub(lambda place: f"{place['start']}\n{scans()}\n{place['end']}", page)
+
+
 def main() -> int:
     """Write all files anew, and remove those that are none any more."""
+    SCALE.write_text(with_scans(SCALE.read_text(encoding="utf-8")), encoding="utf-8")
     wanted = dict(pinned())
     for path in FOLDER.rglob("*.sql"):
         if path not in wanted:

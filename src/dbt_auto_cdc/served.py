@@ -11,6 +11,17 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.spec import Spec
 
+# What people call several options, where none of them is served.
+_TOGETHER = {
+    "partial updates": {
+        "ignore_null_updates",
+        "ignore_null_updates_column_list",
+        "ignore_null_updates_except_column_list",
+        "columns_to_update",
+    },
+    "expectations": {"expect_all", "expect_all_or_fail", "expect_all_or_drop"},
+}
+
 
 def problems_of(
     engine: Engine, materialized: str, spec: Spec, *, flows: Sequence[object], reads: Sequence[object]
@@ -27,15 +38,37 @@ def problems_of(
         elif not wrong and value:
             instead = "set it to false" if value is True else "leave it out"
             problems.append(f"{option} is set, which is not served on {engine.name}; {instead} there")
-    if flows and not engine.transactions:
+    if flows and ("flows" in engine.not_served or not engine.transactions):
         problems.append(
             f"it has flows, which are not served on {engine.name}; bring them together in one SELECT with union all"
         )
-    if reads and not engine.transactions:
+    if reads and ("reads" in engine.not_served or not engine.transactions):
         problems.append(
             f"it reads step by step, which is not served on {engine.name}; select from the relation itself"
         )
     return problems
+
+
+def lacks(engine: Engine) -> list[str]:
+    """Return what an engine does not serve, for people, with options as they are written."""
+    left = list(engine.not_served)
+    found = []
+    for word, options in _TOGETHER.items():
+        if options <= set(left):
+            found.append(word)
+            left = [option for option in left if option not in options]
+    found += [f"`{option.replace('=', ': ')}`" for option in left if option not in {"flows", "reads"}]
+    if not engine.transactions:
+        found += ["flows", "`stream`", "enforced contracts", "operations that change tables"]
+    if not engine.reads_files:
+        found.append("`read_files`")
+    if not engine.logs_runs:
+        found.append("the event log")
+    if not engine.comparable_structs:
+        found.append("a list as `sequence_by`")
+    if not engine.alters_tables:
+        found.append("new, wider and dropped columns")
+    return found
 
 
 def refuse_operation(engine: Engine, name: str, operation: str) -> None:

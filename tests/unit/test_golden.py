@@ -18,7 +18,9 @@ from dbt_auto_cdc.bridge import open_model
 from dbt_auto_cdc.engines import HOW_TO_ADD_ONE, engine_for, required, supported
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.plan import Step
-from tests.golden import FOLDER, MODES, PLACES, engine_of, pinned, plans
+from tests.flow_sql import FlowSql, compiled
+from tests.golden import FOLDER, MODES, PLACE_OF_SCANS, PLACES, SCALE, engine_of, pinned, plans, with_scans
+from tests.stream_sql import stream
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -31,7 +33,7 @@ PLAIN = [name for name in PLACES if name != "postgres"]
 
 
 def steps(name: str, mode: str) -> Iterator[Step]:
-    for plan in plans(name, mode):
+    for plan in plans(name, MODES[mode]):
         yield from (*plan.steps, *plan.closing)
 
 
@@ -76,6 +78,13 @@ def test_the_files_are_what_is_planned() -> None:
             there.splitlines(), text.splitlines(), "file", "plan", lineterm="", n=1
         )
         assert there == text, f"{path.relative_to(FOLDER)}\n" + "\n".join(list(changed)[:40])
+
+
+def test_the_manual_counts_what_is_planned() -> None:
+    """The page on large tables says of each materialization which statements read target and companion."""
+    page = SCALE.read_text(encoding="utf-8")
+    assert with_scans(page) == page
+    assert 1 == len(PLACE_OF_SCANS.findall(page))
 
 
 def test_every_engine_is_pinned() -> None:
@@ -218,7 +227,7 @@ def test_trino_keeps_microseconds() -> None:
 # what is refused
 
 
-def opened(name: str, **config: Any) -> Any:
+def opened(name: str, sql: str = "select * from feed", **config: Any) -> Any:
     return open_model(
         name="customers",
         adapter_type=name,
@@ -226,7 +235,7 @@ def opened(name: str, **config: Any) -> Any:
         written=config,
         identifier="customers",
         target="shop.customers",
-        sql="select * from feed",
+        sql=sql,
         beside=lambda path: f"shop.{path['identifier']}",
         known=frozenset(dict(PLACES[name].config)),
     )
@@ -266,13 +275,27 @@ REFUSED = {
 def test_every_option_that_is_not_served_is_refused_by_its_name(name: str) -> None:
     """The message names the engine, the option, and the value where others are served."""
     engine = engine_of(name)
-    assert set(engine.not_served) <= set(REFUSED)
-    for each in engine.not_served:
+    assert set(engine.not_served) <= {*REFUSED, "flows", "reads"}
+    for each in set(engine.not_served) & set(REFUSED):
         option, _, value = each.partition("=")
         with pytest.raises(AutoCdcError) as refused:
             opened(name, **REFUSED[each])
         said = f"{option} is {value}" if value else f"{option} is set"
         assert f"model customers: {said}, which is not served on {engine.name}; " in str(refused.value)
+
+
+@pytest.mark.parametrize("name", [name for name in RENDERED if "flows" in engine_of(name).not_served])
+def test_flows_and_reads_are_refused(name: str) -> None:
+    """Nobody has looked at what they would be there."""
+    engine = engine_of(name)
+    flow = FlowSql("one", "select * from feed", {"sequence_by": "seq"})
+    for what, sql in (
+        ("it has flows", compiled(flow)),
+        ("it reads step by step", stream("feed", offset="seq")),
+    ):
+        read = sql if what == "it has flows" else f"select * from {sql}"
+        with pytest.raises(AutoCdcError, match=f"{what}, which (?:is|are) not served on {engine.name}; "):
+            opened(name, sql=read, keys=["id"], **({} if what == "it has flows" else {"sequence_by": "seq"}))
 
 
 @pytest.mark.parametrize("name", RENDERED)
@@ -289,7 +312,7 @@ def test_what_is_left_to_do_has_to_fit() -> None:
     from dbt_auto_cdc.state import Column
     from tests.golden import PLANS, going_on, table_of
 
-    table = table_of("redshift", "scd1")
+    table = table_of("redshift", MODES["scd1"])
     assert table is not None
     many = tuple(Column(f"a_rather_long_name_{number}", "integer") for number in range(1500))
     table = replace(table, state=replace(table.state, feed=(*table.state.feed, *many)))

@@ -7,10 +7,26 @@ from pathlib import Path
 
 import pytest
 
+from dbt_auto_cdc.engines import required, supported
+from dbt_auto_cdc.served import lacks
 from dbt_auto_cdc.spec import SPECS, options_of
-from scripts.reference import FIRST, OTHERS, PAGES, in_order, others, own_options, shown, table, with_tables
+from scripts.reference import (
+    ENGINES,
+    FIRST,
+    OTHERS,
+    PAGES,
+    RENDERED,
+    SETUPS,
+    engines,
+    in_order,
+    others,
+    own_options,
+    shown,
+    table,
+    with_tables,
+)
 
-README, CONFIGURATION = PAGES
+README, CONFIGURATION, GUIDE = PAGES
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -49,6 +65,35 @@ def test_every_option_has_a_section_of_its_own() -> None:
     text = CONFIGURATION.read_text(encoding="utf-8").split("## The options one by one")[1]
     explained = [name for heading in headings(text) for name in re.findall(r"`(\w+)`", heading)]
     assert sorted({name for spec in SPECS for name in options_of(spec)}) == sorted(explained)
+
+
+def test_readme_says_of_each_engine_what_is_sure_and_what_it_lacks() -> None:
+    """Every engine has its row, with what it refuses by the names of the options; those not run say so."""
+    text = README.read_text(encoding="utf-8")
+    assert [1, 1] == [len(ENGINES.findall(page)) for page in (text, GUIDE.read_text(encoding="utf-8"))]
+    rows = engines().splitlines()[2:]
+    for setup in SETUPS:
+        (row,) = [row for row in rows if setup.title in row.split("|")[1].strip().split(", ")]
+        engine = required(setup.adapter, "any").configured(dict(setup.config), "any")
+        assert engine.is_run == (RENDERED not in row)
+        assert all(missing in row for missing in lacks(engine))
+
+
+def test_an_engine_lacks_what_it_refuses() -> None:
+    """Each option that is not served is told by its name, or as one of several that people call by one."""
+    engine = required("snowflake", "any")
+    told = "; ".join(lacks(engine))
+    assert {"flows", "reads"} <= set(engine.not_served)
+    for option in set(engine.not_served) - {"flows", "reads"}:
+        words = {"expect": "expectations", "ignore": "partial updates", "columns": "partial updates"}
+        word = words.get(option.partition("_")[0], f"`{option.replace('=', ': ')}`")
+        assert word in told
+
+
+def test_profiles_have_an_output_for_each_engine() -> None:
+    """The table's engines are those of profiles/profiles.yml, each of its adapter's type."""
+    written = (README.parent / "profiles" / "profiles.yml").read_text(encoding="utf-8")
+    assert set(supported()) == set(re.findall(r"^      type: (\w+)$", written, re.MULTILINE))
 
 
 def test_readme_says_which_materialization_is_for_what() -> None:

@@ -28,6 +28,8 @@ NOT_SERVED = (
     "change_data_feed",
     "tombstone_retention",
     "equal_sequence=append",
+    "flows",
+    "reads",
 )
 
 

@@ -336,6 +336,14 @@ def test_an_engine_nobody_wrote() -> None:
 # how rows lie
 
 LAYOUTS = {
+    "spark": [
+        (
+            {"file_format": "iceberg", "partition_by": ["bucket(8, id)", "day"]},
+            " partitioned by (bucket(8, id), day)",
+            "",
+        ),
+        ({"file_format": "delta"}, "", ""),
+    ],
     "databricks": [
         ({"liquid_clustered_by": "id"}, " cluster by (id)", " cluster by (`id`)"),
         ({"partition_by": ["day"]}, " partitioned by (day)", ""),

@@ -31,7 +31,9 @@ class Databricks(Spark):
             )
             raise AutoCdcError(model, [wrong])
         plain = super().configured({**config, "file_format": chosen}, model)
-        return replace(plain, layout=_layout(config), alters_tables=True, comparable_structs=True)
+        clusters = listed(config.get("liquid_clustered_by"))
+        layout = f" cluster by ({', '.join(clusters)})" if clusters else plain.layout
+        return replace(plain, layout=layout, alters_tables=True, comparable_structs=True)
 
     def alters(self, stored: str, incoming: str) -> bool:
         """Whether a column can be given a wider type: a table has to be prepared for that, so none is."""
@@ -40,14 +42,6 @@ class Databricks(Spark):
     def layout_of_companion(self, keys: list[str]) -> str:
         """Return the clustering of the companion, where the target has one; partitions by key would be too small."""
         return f" cluster by ({', '.join(keys[:4])})" if "cluster by" in self.layout and keys else ""
-
-
-def _layout(config: Mapping[str, Any]) -> str:
-    """Return the clusters or partitions of the target, as dbt-databricks has them."""
-    for option, clause in (("liquid_clustered_by", "cluster by"), ("partition_by", "partitioned by")):
-        if keys := listed(config.get(option)):
-            return f" {clause} ({', '.join(keys)})"
-    return ""
 
 
 ENGINE = Databricks(**{**vars(SPARK), "name": "Databricks", "identifier_limit": 255, "is_run": False})

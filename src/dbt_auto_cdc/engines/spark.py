@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.engines.stepwise import listed
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.sql import Query, all_of, code_of
 
@@ -68,8 +69,10 @@ class Spark(Engine):
             )
         if problems:
             raise AutoCdcError(model, problems)
+        parts = listed(config.get("partition_by"))
         return replace(
             self,
+            layout=f" partitioned by ({', '.join(parts)})" if parts else "",
             table_options=f" using {chosen}",
             alters_tables=chosen == "iceberg",
             comparable_structs=chosen == "iceberg",

@@ -43,6 +43,19 @@ MODES: dict[str, dict[str, Any]] = {
         "track_history_except_column_list": ["note"],
         "sequence_ties": "warn",
     },
+    "snapshot_scd1": {
+        "materialized": "auto_cdc_snapshot",
+        "keys": ["id"],
+        "snapshot_version": "changed_at",
+        "max_delete_ratio": 0.5,
+    },
+    "snapshot_scd2": {
+        "materialized": "auto_cdc_snapshot",
+        "keys": ["id"],
+        "snapshot_version": "changed_at",
+        "stored_as_scd_type": 2,
+        "track_history_except_column_list": ["note"],
+    },
     "append_flow": {"materialized": "append_flow"},
     "replace_using": {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "changed_at"},
     "replace_where": {"materialized": "replace_where", "replace_where": "changed_at >= '2026-03-01'"},
@@ -58,6 +71,8 @@ COUNTED: dict[str, dict[str, Any]] = {
         "stored_as_scd_type": 2,
         "except_column_list": ["operation", "changed_at"],
     },
+    "`auto_cdc_snapshot`, SCD type 1": MODES["snapshot_scd1"],
+    "`auto_cdc_snapshot`, SCD type 2": MODES["snapshot_scd2"],
     **{f"`{mode}`": MODES[mode] for mode in ("append_flow", "replace_using", "replace_where")},
 }
 

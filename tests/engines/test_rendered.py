@@ -37,6 +37,7 @@ EVENTS = {
     "apply_as_deletes": "op = 'D'",
     "sequence_ties": "allow",
 }
+DUMPS = {"materialized": "auto_cdc_snapshot", "keys": ["id", "part"], "snapshot_version": "seq"}
 MODES: dict[str, dict[str, Any]] = {
     "scd1": {**EVENTS, "apply_as_truncates": "op = 'T'", "except_column_list": ["op", "seq"]},
     "scd2": {
@@ -45,6 +46,8 @@ MODES: dict[str, dict[str, Any]] = {
         "track_history_column_list": ["v"],
         "except_column_list": ["op"],
     },
+    "snapshot_scd1": {**DUMPS, "max_delete_ratio": 1.0},
+    "snapshot_scd2": {**DUMPS, "stored_as_scd_type": 2, "track_history_except_column_list": ["op"]},
     "append_flow": {"materialized": "append_flow"},
     "replace_using": {"materialized": "replace_using", "replace_using": ["id", "part"], "sequence_by": "seq"},
     "replace_where": {"materialized": "replace_where", "replace_where": "id between 1 and 2"},
@@ -111,8 +114,16 @@ def borrowed(monkeypatch: pytest.MonkeyPatch, adapter_type: str) -> Iterator[Bor
 
 
 def feed(number: int, mode: str) -> list[dict[str, Any]]:
-    """Return some new, late, repeated and contradicting events of few keys, some of which look alike side by side."""
+    """Return some new, late, repeated and contradicting events of few keys that look alike, or some dumps."""
     source = random.Random(f"{mode} {number}")
+    if mode.startswith("snapshot"):
+        versions = [2 * number, 2 * number + 1][: source.randint(1, 2)]
+        keys = [(number, part) for number in (1, 2, 12) for part in ("3", "23", "'")]
+        return [
+            {"id": key, "part": part, "v": source.choice("ab"), "op": source.choice("IU"), "seq": version}
+            for version in versions
+            for key, part in source.sample(keys, source.randint(3, len(keys)))
+        ]
     kinds = "IIIIUUUUDDT" if mode == "scd1" else "IIIUUUDD"
     return [
         {

@@ -94,10 +94,10 @@ def test_every_engine_is_pinned() -> None:
 
 @pytest.mark.parametrize("name", RENDERED)
 def test_what_is_rendered_at_least(name: str) -> None:
-    """Both SCD types, rows that are only added, and rows that are replaced."""
-    assert {"scd1", "scd2", "append_flow", "replace_using", "replace_where"} <= {
-        path.stem for path in (FOLDER / name).glob("*.sql")
-    }
+    """Both SCD types, of changes and of dumps, rows that are only added, and rows that are replaced."""
+    there = {path.stem for path in (FOLDER / name).glob("*.sql")}
+    assert {"scd1", "scd2", "snapshot_scd1", "snapshot_scd2"} <= there
+    assert {"append_flow", "replace_using", "replace_where"} <= there
 
 
 @pytest.mark.parametrize("name", PLACES)
@@ -252,6 +252,11 @@ REFUSED = {
         "materialized": "auto_cdc_snapshot",
         "keys": ["id"],
         "snapshot_version": "day",
+    },
+    "version_query": {
+        "materialized": "auto_cdc_snapshot",
+        "keys": ["id"],
+        "version_query": "select min(day) from dumps",
     },
     "equal_sequence=append": {
         "materialized": "replace_using",

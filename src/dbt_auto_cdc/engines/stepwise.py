@@ -12,11 +12,11 @@ from typing import Any
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import NEXT, Engine
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.sql import Query, comma
+from dbt_auto_cdc.sql import Query, all_of, comma
 
 # What no run of theirs was seen to get right, or what its steps are not written down for.
 NOT_SERVED = (
-    "materialized=auto_cdc_snapshot",
+    "version_query",
     "stored_as_scd_type=bitemporal",
     "ignore_null_updates",
     "ignore_null_updates_column_list",
@@ -122,9 +122,15 @@ class Stepwise(Engine):
     def create_working(self, name: str, query: Query, *, keys: Sequence[str] = ()) -> str:
         """Return the statement that fills a working table, in the place of an older one."""
         del keys
-        rows = f"select src.*, {self.number} as {self.locator}\nfrom (\n{query.render()}\n) as src"
-        made = f"{self.creates} {name} as\n{rows}"
+        made = f"{self.creates} {name} as\n{self._numbered(query)}"
         return made if "or replace" in self.creates else f"{self.drop_table(name)}{NEXT}{made}"
+
+    def add_working(self, name: str, columns: list[str], query: Query) -> str:
+        """Return the statement that adds a query's rows to a working table, told apart like the others."""
+        return f"insert into {name} ({', '.join([*columns, self.locator])})\n{self._numbered(query)}"
+
+    def _numbered(self, query: Query) -> str:
+        return f"select src.*, {self.number} as {self.locator}\nfrom (\n{query.render()}\n) as src"
 
     def drop_working(self, working: list[str]) -> str:
         """Return the statements that free working tables."""
@@ -139,6 +145,18 @@ class Stepwise(Engine):
         """Return the statement that adds a query's rows; without names they have all columns in their order."""
         listed_columns = f" ({', '.join(columns)})" if columns else ""
         return f"insert into {relation}{listed_columns}\n{query.render()}"
+
+    def delete_matching(self, relation: str, keys: list[str], query: Query) -> str:
+        """Return the statement that removes the rows whose keys a query gives."""
+        gone = f"select distinct {', '.join(keys)} from (\n{query.render()}\n) as found"
+        if self.merges:
+            on = all_of(f"tgt.{key} = gone.{key}" for key in keys)
+            return (
+                f"merge into {relation} as tgt using (\n{gone}\n) as gone\non {on}\nwhen matched then delete"
+            )
+        name = relation.rpartition(".")[2]
+        on = all_of(f"gone.{key} = {name}.{key}" for key in keys)
+        return f"delete from {relation} where exists (\nselect 1 from (\n{gone}\n) as gone where {on}\n)"
 
     def widen_column(self, relation: str, column: str, type_name: str) -> str:
         """Return the statement that gives a column a wider type."""

@@ -346,7 +346,7 @@ def _counted(job: Job) -> str:
 select
     count(case when {names.IS_READ} then 1 end) as {check.READ},
     count(case when {names.IS_READ} then {names.LOCATOR} end) as paired,
-    (select count(*) from ({_open_rows(job, job.keys)}) as open)
+    (select count(*) from ({_open_rows(job, job.keys)}) as standing)
         - count(case when not {names.IS_READ} then 1 end) as met
 from {staged}"""
 
@@ -498,10 +498,10 @@ where now.{names.PLACE} < (select max({names.PLACE}) from {_versions(job)})"""
             f"select stg.* from past_rows as stg\njoin {moves}",
         )
         values = [
-            value if name in job.keys else f"case when stg.{names.SAME} then open.{name} else {value} end"
+            value if name in job.keys else f"case when stg.{names.SAME} then standing.{name} else {value} end"
             for name, value in zip(job.output, values, strict=True)
         ]
-        joined = f"\nleft join moving_rows as open on open.{names.LOCATOR} = stg.{names.LOCATOR}"
+        joined = f"\nleft join moving_rows as standing on standing.{names.LOCATOR} = stg.{names.LOCATOR}"
         before += f"\nunion all\nselect {', '.join(job.output)}, 1 as {names.PLACE} from moving_rows"
     columns = [f"{value} as {name}" for name, value in zip(job.output, values, strict=True)]
     now = f"""
@@ -819,8 +819,8 @@ def plain(job: Job) -> tuple[Step, ...]:
     ended += f"\nwhere evt.{names.LOCATOR} is not null and not {goes_on}"
     start, old = f"evt.{names.SEQUENCE}", ""
     if _continues(job):
-        start = f"case when {goes_on} then old.{job.start_at} else {start} end"
-        old = f"\nleft join {target} as old on {goes_on} and {job.at('old')} = evt.{names.LOCATOR}"
+        start = f"case when {goes_on} then before.{job.start_at} else {start} end"
+        old = f"\nleft join {target} as before on {goes_on} and {job.at('before')} = evt.{names.LOCATOR}"
     bounds = [f"{start} as {job.start_at}", f"{engine.null(job.layout.sequence_type)} as {job.end_at}"]
     written = f"select {', '.join([*of('evt', job.output), *bounds])}\n{events}{old}"
     rows_written = Query().then("rows", f"{written}\nwhere evt.{names.KIND} = 'upsert'")

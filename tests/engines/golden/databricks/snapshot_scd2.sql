@@ -1,0 +1,1319 @@
+-- auto_cdc: model customers: build the target
+
+-- stage the model's rows
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_stage` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select
+    src.`id` as `id`,
+    src.`name` as `name`,
+    src.`note` as `note`,
+    src.`operation` as `operation`,
+    src.`changed_at` as __auto_cdc_sequence,
+    'upsert' as __auto_cdc_kind
+from (
+    select id, name, note, operation, changed_at
+    from shop.customer_changes
+) as src
+) as src;
+
+-- list the versions
+drop table if exists shop.`customers__auto_cdc_versions`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_versions` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with versions_read as (
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage`
+),
+versions as (
+    select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
+),
+told as (
+    select __auto_cdc_sequence, false as __auto_cdc_hidden, false as __auto_cdc_is_late from versions
+),
+placed as (
+    select told.*, case when not __auto_cdc_hidden then row_number() over (partition by __auto_cdc_hidden order by __auto_cdc_sequence) end as __auto_cdc_place
+    from told
+)
+select __auto_cdc_sequence, __auto_cdc_place, case when __auto_cdc_place <= 50 then power(2.0, __auto_cdc_place - 1) end as __auto_cdc_weight, __auto_cdc_is_late
+from placed
+) as src;
+
+-- count the versions
+select
+    count(ver.__auto_cdc_place) as num_snapshot_versions,
+    case when count(ver.__auto_cdc_place) = 1 then 1 else 0 end as num_single_versions,
+    case when count(ver.__auto_cdc_place) > 1 then 0 else 1 end as num_at_most_one_version,
+    case when count(ver.__auto_cdc_place) > 1 then 1 else 0 end as num_several_versions,
+    case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
+    count(*) - count(ver.__auto_cdc_place) as num_skipped_versions
+from shop.`customers__auto_cdc_versions` as ver;
+
+-- find the keys that move
+drop table if exists shop.`customers__auto_cdc_moving`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_moving` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with total as (
+    select count(__auto_cdc_place) as places from shop.`customers__auto_cdc_versions`
+),
+alike as (
+    select stg.`id`, count(*) as __auto_cdc_copies, sum(ver.__auto_cdc_weight) as __auto_cdc_weight
+    from shop.`customers__auto_cdc_stage` as stg left join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    where (select places from total) > 1
+    group by stg.`id`, stg.`name`, stg.`note`, stg.`operation`
+)
+select `id`
+from alike cross join total
+where total.places between 2 and 50
+group by `id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1))
+) as src;
+
+-- find the keys that move among many  (only if num_crowds_of_versions)
+insert into shop.`customers__auto_cdc_moving`
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with total as (
+    select count(__auto_cdc_place) as places from shop.`customers__auto_cdc_versions`
+),
+alike as (
+    select stg.`id`, count(*) as __auto_cdc_copies, count(distinct ver.__auto_cdc_place) as __auto_cdc_weight
+    from shop.`customers__auto_cdc_stage` as stg left join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    where (select places from total) > 1
+    group by stg.`id`, stg.`name`, stg.`note`, stg.`operation`
+)
+select `id`
+from alike cross join total
+group by `id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places))
+) as src;
+
+-- check the snapshot  (only if num_at_most_one_version)
+with counted as (
+    select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`
+),
+missing as (
+    select
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_version,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
+        count(case when stg.`id` is null then 1 end) as null_key_0,
+        min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
+    from shop.`customers__auto_cdc_stage` as stg
+),
+repeated as (
+    select stg.`id`, stg.__auto_cdc_sequence from shop.`customers__auto_cdc_stage` as stg
+    group by stg.`id`, stg.__auto_cdc_sequence having count(*) > 1
+),
+duplicated as (
+    select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
+),
+waiting as (
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+)
+select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
+from counted cross join missing cross join duplicated cross join waiting;
+
+-- check the snapshots  (only if num_several_versions)
+with counted as (
+    select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`
+),
+missing as (
+    select
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_version,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
+        count(case when stg.`id` is null then 1 end) as null_key_0,
+        min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
+    from shop.`customers__auto_cdc_stage` as stg
+),
+repeated as (
+    select stg.`id`, stg.__auto_cdc_sequence from shop.`customers__auto_cdc_stage` as stg
+    join shop.`customers__auto_cdc_moving` as moving on moving.`id` = stg.`id`
+    group by stg.`id`, stg.__auto_cdc_sequence having count(*) > 1
+),
+duplicated as (
+    select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
+),
+waiting as (
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+)
+select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
+from counted cross join missing cross join duplicated cross join waiting;
+
+-- compare the snapshots
+drop table if exists shop.`customers__auto_cdc_events`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_events` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with present as (
+    select
+        stg.`id` as `id`,
+        stg.`name` as `name`,
+        stg.`note` as `note`,
+        stg.`operation` as `operation`,
+        ver.__auto_cdc_place
+    from shop.`customers__auto_cdc_stage` as stg
+    join shop.`customers__auto_cdc_moving` as moving on moving.`id` = stg.`id`
+    join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+),
+past as (
+    select now.`id`, now.`name`, now.`note`, now.`operation`, now.__auto_cdc_place + 1 as __auto_cdc_place from present as now
+    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop.`customers__auto_cdc_versions`)
+),
+differing as (
+    select
+        coalesce(now.`id`, past.`id`) as `id`,
+        now.`name`,
+        now.`note`,
+        now.`operation`,
+        coalesce(now.__auto_cdc_place, past.__auto_cdc_place) as __auto_cdc_place,
+        case when now.`id` is null then 'delete' else 'upsert' end as __auto_cdc_kind
+    from present as now
+    full join past on past.`id` = now.`id` and past.__auto_cdc_place = now.__auto_cdc_place
+    where now.`id` is null or past.`id` is null or not (now.`name` <=> past.`name`) or not (now.`note` <=> past.`note`) or not (now.`operation` <=> past.`operation`)
+)
+select
+    evt.`id`,
+    evt.`name`,
+    evt.`note`,
+    evt.`operation`,
+    ver.__auto_cdc_sequence,
+    evt.__auto_cdc_kind
+from differing as evt
+join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
+) as src;
+
+-- cut the touched timelines into runs
+drop table if exists shop.`customers__auto_cdc_timeline`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_timeline` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with ordered as (
+    select * from (
+        select
+            evt.__auto_cdc_row as __auto_cdc_event,
+            evt.`id`,
+        evt.__auto_cdc_sequence,
+        evt.__auto_cdc_kind,
+            lag(evt.__auto_cdc_kind) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous,
+            lag(evt.__auto_cdc_row) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous_event,
+            lag(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous_sequence
+        from shop.`customers__auto_cdc_events` as evt
+    ) as neighbours
+    where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
+),
+differing as (
+    select pair.__auto_cdc_event
+    from (
+        select __auto_cdc_event, __auto_cdc_previous_event from ordered
+        where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
+    ) as pair
+    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_events`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_events`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    where not (this.`name` <=> that.`name`) or not (this.`operation` <=> that.`operation`)
+),
+marked as (
+    select
+        evt.__auto_cdc_event,
+        evt.`id`,
+        evt.__auto_cdc_sequence,
+        evt.__auto_cdc_kind,
+        evt.__auto_cdc_kind = 'upsert' and (__auto_cdc_previous is null or __auto_cdc_previous = 'delete' or differing.__auto_cdc_event is not null) as __auto_cdc_opens,
+        evt.__auto_cdc_kind = 'delete' and coalesce(__auto_cdc_previous = 'upsert', false) as __auto_cdc_closes
+    from ordered as evt
+    left join differing on differing.__auto_cdc_event = evt.__auto_cdc_event
+),
+bounded as (
+    select
+        marked.*,
+        lead(__auto_cdc_sequence) over (partition by `id` order by __auto_cdc_sequence) as __auto_cdc_next,
+        __auto_cdc_kind = 'upsert' and coalesce(
+            lead(__auto_cdc_opens or __auto_cdc_kind = 'delete') over (partition by `id` order by __auto_cdc_sequence), true
+        ) as __auto_cdc_last,
+        max(case when __auto_cdc_opens then __auto_cdc_sequence end) over (partition by `id` order by __auto_cdc_sequence rows between unbounded preceding and current row) as __auto_cdc_started
+    from marked
+)
+select
+    evt.__auto_cdc_event,
+    evt.`id`,
+    evt.__auto_cdc_sequence,
+    evt.__auto_cdc_kind,
+    evt.__auto_cdc_last,
+    case when evt.__auto_cdc_kind = 'upsert' then evt.__auto_cdc_started end as __auto_cdc_run_start,
+    case when evt.__auto_cdc_last then evt.__auto_cdc_next end as __auto_cdc_run_end,
+    ((evt.__auto_cdc_kind = 'delete' and not evt.__auto_cdc_closes) or (evt.__auto_cdc_kind = 'upsert' and not evt.__auto_cdc_opens) or (evt.__auto_cdc_opens and not evt.__auto_cdc_last)) as __auto_cdc_hides,
+    false as __auto_cdc_same
+from bounded as evt
+) as src;
+
+-- create the companion
+create table shop.customers__auto_cdc (
+    `id` int,
+    __auto_cdc_sequence timestamp,
+    __auto_cdc_kind string,
+    __auto_cdc_run_start timestamp,
+    `note` string,
+    __auto_cdc_control string
+) using delta cluster by (`id`);
+
+-- create the target
+create table shop.customers (
+    `id` int,
+    `name` string,
+    `note` string,
+    `operation` string,
+    `__START_AT` timestamp,
+    `__END_AT` timestamp
+) using delta cluster by (id);
+
+-- fill the target
+insert into shop.customers
+select * from (
+select * from (
+with written as (
+    select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
+    from shop.`customers__auto_cdc_timeline`
+    where __auto_cdc_last and not __auto_cdc_same
+)
+select evt.`id`, evt.`name`, evt.`note`, evt.`operation`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
+from shop.`customers__auto_cdc_events` as evt
+join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
+) as moved
+union all
+select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.__auto_cdc_sequence as `__START_AT`,
+    cast(null as timestamp) as `__END_AT`
+from shop.`customers__auto_cdc_stage` as stg
+where stg.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1)
+and not exists (select 1 from shop.`customers__auto_cdc_moving` as moving where moving.`id` = stg.`id`)
+) as added;
+
+-- count the rows
+select count(*) as num_upserted_rows from shop.customers;
+
+-- fill the companion
+insert into shop.customers__auto_cdc
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    'control' as __auto_cdc_kind,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc_snapshot", "once": [], "scd_type": "2", "sequence_type": "timestamp", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
+union all
+select more.*, null as __auto_cdc_control from (
+select cast(null as int) as `id`, max(__auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind, cast(null as timestamp) as __auto_cdc_run_start, cast(null as string) as `note`
+from shop.`customers__auto_cdc_versions`
+) as more
+union all
+select more.*, null as __auto_cdc_control from (
+select cast(null as int) as `id`, __auto_cdc_sequence as __auto_cdc_sequence, cast(null as string) as __auto_cdc_kind, cast(null as timestamp) as __auto_cdc_run_start, cast(null as string) as `note`
+from shop.`customers__auto_cdc_versions`
+) as more
+) as added;
+
+-- free the working tables
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_versions`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_moving`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_events`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_stored`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_line`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_timeline`;
+
+-- auto_cdc: model customers: apply the new snapshots
+
+-- stage the model's rows
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_stage` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with evaluated as (
+    select
+        src.`id` as `id`,
+        src.`name` as `name`,
+        src.`note` as `note`,
+        src.`operation` as `operation`,
+        src.`changed_at` as __auto_cdc_sequence,
+        'upsert' as __auto_cdc_kind
+    from (
+        select id, name, note, operation, changed_at
+        from shop.customer_changes
+    ) as src
+),
+marked as (
+    select src.*, not coalesce(src.__auto_cdc_sequence <= (select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) as __auto_cdc_is_new
+    from evaluated as src
+),
+past as (
+    select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.`__START_AT`) as string)), ':', cast(unix_micros(tgt.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.`__END_AT`) as string)), ':', cast(unix_micros(tgt.`__END_AT`) as string)), '-')) as __auto_cdc_locator from shop.customers as tgt where tgt.`__END_AT` is null
+),
+paired as (
+    select
+        coalesce(src.`id`, past.`id`) as `id`,
+        src.`name`,
+        src.`note`,
+        src.`operation`,
+        src.__auto_cdc_sequence,
+        past.__auto_cdc_locator,
+        src.__auto_cdc_is_new is not null as __auto_cdc_is_read,
+        coalesce(src.__auto_cdc_is_new, false) as __auto_cdc_is_new,
+        coalesce(src.__auto_cdc_is_new and past.__auto_cdc_locator is not null and not (not (src.`name` <=> past.`name`)) and not (not (src.`note` <=> past.`note`)) and not (not (src.`operation` <=> past.`operation`)), false) as __auto_cdc_same,
+        coalesce(src.__auto_cdc_is_new and past.__auto_cdc_locator is not null and not (not (src.`name` <=> past.`name`)) and not (not (src.`operation` <=> past.`operation`)), false) as __auto_cdc_continues
+    from marked as src
+    full join past on past.`id` = case when src.__auto_cdc_is_new then src.`id` end
+)
+select
+    `id`,
+    __auto_cdc_sequence,
+    __auto_cdc_locator,
+    __auto_cdc_is_read,
+    __auto_cdc_is_new,
+    __auto_cdc_same,
+    __auto_cdc_continues,
+    case when __auto_cdc_is_new and not __auto_cdc_same then `name` end as `name`,
+    case when __auto_cdc_is_new and not __auto_cdc_same then `note` end as `note`,
+    case when __auto_cdc_is_new and not __auto_cdc_same then `operation` end as `operation`
+from paired
+) as src;
+
+-- list the versions
+drop table if exists shop.`customers__auto_cdc_versions`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_versions` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with versions_read as (
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage`
+),
+versions as (
+    select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
+),
+told as (
+    select ver.__auto_cdc_sequence, coalesce(ver.__auto_cdc_sequence <= (select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) as __auto_cdc_hidden, coalesce(ver.__auto_cdc_sequence <= (select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) and not known.__auto_cdc_sequence is not null as __auto_cdc_is_late
+    from versions as ver
+    left join (select distinct __auto_cdc_sequence from (select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind is null or __auto_cdc_kind = 'snapshot') as applied) as known
+        on known.__auto_cdc_sequence = ver.__auto_cdc_sequence
+),
+placed as (
+    select told.*, case when not __auto_cdc_hidden then row_number() over (partition by __auto_cdc_hidden order by __auto_cdc_sequence) end as __auto_cdc_place
+    from told
+)
+select __auto_cdc_sequence, __auto_cdc_place, case when __auto_cdc_place <= 50 then power(2.0, __auto_cdc_place - 1) end as __auto_cdc_weight, __auto_cdc_is_late
+from placed
+) as src;
+
+-- count the versions
+select
+    count(ver.__auto_cdc_place) as num_snapshot_versions,
+    case when count(ver.__auto_cdc_place) = 1 then 1 else 0 end as num_single_versions,
+    case when count(ver.__auto_cdc_place) > 1 then 0 else 1 end as num_at_most_one_version,
+    case when count(ver.__auto_cdc_place) > 1 then 1 else 0 end as num_several_versions,
+    case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
+    count(*) - count(ver.__auto_cdc_place) as num_skipped_versions,
+    count(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as num_late_versions,
+    cast(max(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as string) || ' (the last one is ' || cast((select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as string) || ')' as num_late_versions_example
+from shop.`customers__auto_cdc_versions` as ver;
+
+-- find the keys that move  (only if num_several_versions)
+drop table if exists shop.`customers__auto_cdc_moving`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_moving` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with total as (
+    select count(__auto_cdc_place) as places from shop.`customers__auto_cdc_versions`
+),
+alike as (
+    select stg.`id`, stg.__auto_cdc_same, count(*) as __auto_cdc_copies, sum(ver.__auto_cdc_weight) as __auto_cdc_weight
+    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    where (select places from total) > 1
+    group by stg.`id`, stg.__auto_cdc_same
+)
+select `id`
+from alike cross join total
+where total.places between 2 and 50
+group by `id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1) and min(case when __auto_cdc_same then 1 else 0 end) = 1)
+) as src;
+
+-- find the keys that move among many  (only if num_crowds_of_versions)
+insert into shop.`customers__auto_cdc_moving`
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with total as (
+    select count(__auto_cdc_place) as places from shop.`customers__auto_cdc_versions`
+),
+alike as (
+    select stg.`id`, stg.__auto_cdc_same, count(*) as __auto_cdc_copies, count(distinct ver.__auto_cdc_place) as __auto_cdc_weight
+    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    where (select places from total) > 1
+    group by stg.`id`, stg.__auto_cdc_same
+)
+select `id`
+from alike cross join total
+group by `id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places) and min(case when __auto_cdc_same then 1 else 0 end) = 1)
+) as src;
+
+-- check the snapshot  (only if num_at_most_one_version)
+with counted as (
+    select
+        count(case when __auto_cdc_is_read then 1 end) as num_read_rows,
+        count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
+        (select count(*) from (select tgt.`id` from shop.customers as tgt where tgt.`__END_AT` is null) as standing)
+            - count(case when not __auto_cdc_is_read then 1 end) as met
+    from shop.`customers__auto_cdc_stage`
+),
+missing as (
+    select
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_version,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
+        count(case when stg.`id` is null then 1 end) as null_key_0,
+        min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
+    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+),
+repeated as (
+    select stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg cross join counted
+    where stg.__auto_cdc_locator is null or counted.paired > counted.met
+    group by stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
+),
+duplicated as (
+    select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
+),
+waiting as (
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+)
+select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
+from counted cross join missing cross join duplicated cross join waiting;
+
+-- check the snapshots  (only if num_several_versions)
+with counted as (
+    select
+        count(case when __auto_cdc_is_read then 1 end) as num_read_rows,
+        count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
+        (select count(*) from (select tgt.`id` from shop.customers as tgt where tgt.`__END_AT` is null) as standing)
+            - count(case when not __auto_cdc_is_read then 1 end) as met
+    from shop.`customers__auto_cdc_stage`
+),
+missing as (
+    select
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_version,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
+        count(case when stg.`id` is null then 1 end) as null_key_0,
+        min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
+    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+),
+repeated as (
+    select stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+    join shop.`customers__auto_cdc_moving` as moving on moving.`id` = stg.`id`
+    group by stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
+),
+duplicated as (
+    select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
+),
+waiting as (
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+)
+select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
+from counted cross join missing cross join duplicated cross join waiting;
+
+-- count the differences  (only if num_single_versions)
+with counted as (
+    select count(*) as events, count(case when evt.__auto_cdc_kind = 'upsert' then 1 end) as born, count(case when not evt.__auto_cdc_continues then evt.__auto_cdc_locator end) as ended, count(case when evt.__auto_cdc_continues then evt.__auto_cdc_locator end) as rewritten from (
+        select
+            stg.`id` as `id`,
+            stg.`name` as `name`,
+            stg.`note` as `note`,
+            stg.`operation` as `operation`,
+            (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+            case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
+            stg.__auto_cdc_locator,
+            stg.__auto_cdc_continues
+        from shop.`customers__auto_cdc_stage` as stg
+        where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
+    ) as evt
+),
+by_hand as (
+    select count(*) as num_later_bounds from shop.customers as tgt where tgt.`__START_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1) or tgt.`__END_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1)
+),
+touched as (
+    select distinct `id` from (
+        select
+            stg.`id` as `id`,
+            stg.`name` as `name`,
+            stg.`note` as `note`,
+            stg.`operation` as `operation`,
+            (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+            case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
+            stg.__auto_cdc_locator,
+            stg.__auto_cdc_continues
+        from shop.`customers__auto_cdc_stage` as stg
+        where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
+    ) as evt where __auto_cdc_locator is not null
+),
+met as (
+    select count(*) as met, count(tgt.`__START_AT`) as started, (select count(*) from touched) as touched
+    from shop.customers as tgt join touched on touched.`id` = tgt.`id`
+    where tgt.`__END_AT` is null
+)
+select case when events > 0 then num_later_bounds else 0 end as num_later_bounds,
+    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then 0 else events end as num_new_events,
+    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then ended else 0 end as num_plain_ends,
+    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then rewritten else 0 end as num_plain_rewrites,
+    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then born else 0 end as num_plain_rows,
+    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then ended + born else 0 end as num_upserted_rows
+from counted cross join by_hand cross join met;
+
+-- keep what differs from the target  (only if num_new_events)
+drop table if exists shop.`customers__auto_cdc_events`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_events` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select
+    stg.`id` as `id`,
+    stg.`name` as `name`,
+    stg.`note` as `note`,
+    stg.`operation` as `operation`,
+    (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+    case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
+    stg.__auto_cdc_locator,
+    stg.__auto_cdc_continues
+from shop.`customers__auto_cdc_stage` as stg
+where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
+) as src;
+
+-- compare the snapshots  (only if num_several_versions)
+drop table if exists shop.`customers__auto_cdc_events`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_events` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with past_rows as (
+    select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.`__START_AT`) as string)), ':', cast(unix_micros(tgt.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.`__END_AT`) as string)), ':', cast(unix_micros(tgt.`__END_AT`) as string)), '-')) as __auto_cdc_locator from shop.customers as tgt where tgt.`__END_AT` is null
+),
+moving_rows as (
+    select stg.* from past_rows as stg
+    join shop.`customers__auto_cdc_moving` as moving on moving.`id` = stg.`id`
+),
+present as (
+    select
+        stg.`id` as `id`,
+        case when stg.__auto_cdc_same then standing.`name` else stg.`name` end as `name`,
+        case when stg.__auto_cdc_same then standing.`note` else stg.`note` end as `note`,
+        case when stg.__auto_cdc_same then standing.`operation` else stg.`operation` end as `operation`,
+        ver.__auto_cdc_place
+    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+    join shop.`customers__auto_cdc_moving` as moving on moving.`id` = stg.`id`
+    join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    left join moving_rows as standing on standing.__auto_cdc_locator = stg.__auto_cdc_locator
+),
+past as (
+    select now.`id`, now.`name`, now.`note`, now.`operation`, now.__auto_cdc_place + 1 as __auto_cdc_place from present as now
+    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop.`customers__auto_cdc_versions`)
+    union all
+    select `id`, `name`, `note`, `operation`, 1 as __auto_cdc_place from moving_rows
+),
+differing as (
+    select
+        coalesce(now.`id`, past.`id`) as `id`,
+        now.`name`,
+        now.`note`,
+        now.`operation`,
+        coalesce(now.__auto_cdc_place, past.__auto_cdc_place) as __auto_cdc_place,
+        case when now.`id` is null then 'delete' else 'upsert' end as __auto_cdc_kind
+    from present as now
+    full join past on past.`id` = now.`id` and past.__auto_cdc_place = now.__auto_cdc_place
+    where now.`id` is null or past.`id` is null or not (now.`name` <=> past.`name`) or not (now.`note` <=> past.`note`) or not (now.`operation` <=> past.`operation`)
+)
+select
+    evt.`id`,
+    evt.`name`,
+    evt.`note`,
+    evt.`operation`,
+    ver.__auto_cdc_sequence,
+    evt.__auto_cdc_kind
+from differing as evt
+join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
+) as src;
+
+-- count the differences  (only if num_several_versions)
+with counted as (
+    select count(*) as events from shop.`customers__auto_cdc_events` as evt
+),
+by_hand as (
+    select count(*) as num_later_bounds from shop.customers as tgt where tgt.`__START_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1) or tgt.`__END_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1)
+)
+select case when events > 0 then num_later_bounds else 0 end as num_later_bounds, counted.events as num_new_events
+from counted cross join by_hand;
+
+-- find the versions of the keys  (only if num_new_events)
+drop table if exists shop.`customers__auto_cdc_stored`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_stored` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select tgt.`id`,
+    tgt.`__START_AT` as __auto_cdc_sequence, tgt.`__END_AT` as __auto_cdc_old_end, concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.`__START_AT`) as string)), ':', cast(unix_micros(tgt.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.`__END_AT`) as string)), ':', cast(unix_micros(tgt.`__END_AT`) as string)), '-')) as __auto_cdc_locator
+from shop.customers as tgt
+join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = tgt.`id`
+where tgt.`__END_AT` is null or tgt.`__END_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1)
+) as src;
+
+-- leave out what a bound says already  (only if num_later_bounds)
+merge into shop.`customers__auto_cdc_events` as tgt using (
+select distinct `id`, __auto_cdc_sequence from (
+select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stored`
+union all
+select `id`, __auto_cdc_old_end as __auto_cdc_sequence from shop.`customers__auto_cdc_stored`
+) as found
+) as gone
+on tgt.`id` = gone.`id` and tgt.__auto_cdc_sequence = gone.__auto_cdc_sequence
+when matched then delete;
+
+-- line up the events of the touched keys  (only if num_new_events)
+drop table if exists shop.`customers__auto_cdc_line`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_line` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with touched as (
+    select `id`, min(__auto_cdc_sequence) as __auto_cdc_first
+    from shop.`customers__auto_cdc_events` group by `id`
+),
+reached as (
+    select past.`id`, past.__auto_cdc_sequence, past.__auto_cdc_old_end, past.__auto_cdc_locator
+    from shop.`customers__auto_cdc_stored` as past
+    join touched on touched.`id` = past.`id`
+    where past.__auto_cdc_old_end is null or past.__auto_cdc_old_end > touched.__auto_cdc_first
+),
+affected as (
+    select
+        tgt.`id`,
+        tgt.`name`,
+        tgt.`note`,
+        tgt.`operation`,
+        reached.__auto_cdc_sequence,
+        reached.__auto_cdc_old_end,
+        reached.__auto_cdc_locator
+    from shop.customers as tgt
+    join reached on reached.__auto_cdc_locator = concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.`__START_AT`) as string)), ':', cast(unix_micros(tgt.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.`__END_AT`) as string)), ':', cast(unix_micros(tgt.`__END_AT`) as string)), '-'))
+),
+inside as (
+    select
+        cmp.`id`,
+        cmp.__auto_cdc_sequence,
+        cmp.__auto_cdc_run_start,
+        cmp.`note`,
+        concat(coalesce(concat(length(cast(cmp.`id` as string)), ':', cast(cmp.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)), ':', cast(unix_micros(cmp.__auto_cdc_sequence) as string)), '-'), coalesce(concat(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)), ':', cast(unix_micros(cmp.__auto_cdc_run_start) as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_kind as string)), ':', cast(cmp.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_control as string)), ':', cast(cmp.__auto_cdc_control as string)), '-')) as __auto_cdc_hidden
+    from shop.customers__auto_cdc as cmp
+    join affected on affected.`id` = cmp.`id` and affected.__auto_cdc_sequence = cmp.__auto_cdc_run_start
+        and (affected.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < affected.__auto_cdc_old_end)
+    where cmp.__auto_cdc_kind = 'upsert'
+),
+latest as (
+    select `id`, __auto_cdc_run_start, max(__auto_cdc_sequence) as __auto_cdc_latest
+    from inside group by `id`, __auto_cdc_run_start
+)
+select
+    evt.`id` as `id`,
+    evt.`name` as `name`,
+    evt.`note` as `note`,
+    evt.`operation` as `operation`,
+    evt.__auto_cdc_sequence as __auto_cdc_sequence,
+    evt.__auto_cdc_kind as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_locator,
+    cast(null as timestamp) as __auto_cdc_old_end,
+    cast(null as string) as __auto_cdc_hidden,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as __auto_cdc_shows
+from shop.`customers__auto_cdc_events` as evt
+union all
+select
+    tgt.`id` as `id`,
+    tgt.`name` as `name`,
+    case when first.__auto_cdc_hidden is null then tgt.`note` else first.`note` end as `note`,
+    tgt.`operation` as `operation`,
+    tgt.__auto_cdc_sequence as __auto_cdc_sequence,
+    'upsert' as __auto_cdc_kind,
+    tgt.__auto_cdc_locator as __auto_cdc_locator,
+    tgt.__auto_cdc_old_end as __auto_cdc_old_end,
+    first.__auto_cdc_hidden as __auto_cdc_hidden,
+    first.__auto_cdc_run_start as __auto_cdc_run_start,
+    case when latest.__auto_cdc_latest is null or latest.__auto_cdc_latest = tgt.__auto_cdc_sequence then tgt.__auto_cdc_locator end as __auto_cdc_shows
+from affected as tgt
+left join inside as first on first.`id` = tgt.`id` and first.__auto_cdc_sequence = tgt.__auto_cdc_sequence
+left join latest on latest.`id` = tgt.`id` and latest.__auto_cdc_run_start = tgt.__auto_cdc_sequence
+union all
+select
+    tgt.`id` as `id`,
+    tgt.`name` as `name`,
+    case when cmp.__auto_cdc_sequence = latest.__auto_cdc_latest then tgt.`note` else cmp.`note` end as `note`,
+    tgt.`operation` as `operation`,
+    cmp.__auto_cdc_sequence as __auto_cdc_sequence,
+    'upsert' as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_locator,
+    cast(null as timestamp) as __auto_cdc_old_end,
+    cmp.__auto_cdc_hidden as __auto_cdc_hidden,
+    cmp.__auto_cdc_run_start as __auto_cdc_run_start,
+    case when cmp.__auto_cdc_sequence = latest.__auto_cdc_latest then tgt.__auto_cdc_locator end as __auto_cdc_shows
+from inside as cmp
+join affected as tgt on tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start
+join latest on latest.`id` = cmp.`id` and latest.__auto_cdc_run_start = cmp.__auto_cdc_run_start
+where cmp.__auto_cdc_sequence > cmp.__auto_cdc_run_start
+union all
+select
+    tgt.`id` as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    tgt.__auto_cdc_old_end as __auto_cdc_sequence,
+    'delete' as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_locator,
+    cast(null as timestamp) as __auto_cdc_old_end,
+    cast(null as string) as __auto_cdc_hidden,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as __auto_cdc_shows
+from affected as tgt
+where tgt.__auto_cdc_old_end is not null and not exists (
+    select 1 from reached as next
+    where next.`id` = tgt.`id` and next.__auto_cdc_sequence = tgt.__auto_cdc_old_end
+)
+union all
+select
+    cmp.`id` as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    cmp.__auto_cdc_sequence as __auto_cdc_sequence,
+    'delete' as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_locator,
+    cast(null as timestamp) as __auto_cdc_old_end,
+    concat(coalesce(concat(length(cast(cmp.`id` as string)), ':', cast(cmp.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)), ':', cast(unix_micros(cmp.__auto_cdc_sequence) as string)), '-'), coalesce(concat(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)), ':', cast(unix_micros(cmp.__auto_cdc_run_start) as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_kind as string)), ':', cast(cmp.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_control as string)), ':', cast(cmp.__auto_cdc_control as string)), '-')) as __auto_cdc_hidden,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as __auto_cdc_shows
+from shop.customers__auto_cdc as cmp
+join touched on touched.`id` = cmp.`id` and cmp.__auto_cdc_sequence > touched.__auto_cdc_first
+where cmp.__auto_cdc_kind = 'delete' and not exists (
+    select 1 from reached where reached.`id` = cmp.`id` and reached.__auto_cdc_sequence = cmp.__auto_cdc_sequence
+)
+) as src;
+
+-- cut the touched timelines into runs  (only if num_new_events)
+drop table if exists shop.`customers__auto_cdc_timeline`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_timeline` using delta as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with ordered as (
+    select * from (
+        select
+            evt.__auto_cdc_row as __auto_cdc_event,
+            evt.`id`,
+        evt.__auto_cdc_sequence,
+        evt.__auto_cdc_kind,
+        evt.__auto_cdc_locator,
+        evt.__auto_cdc_old_end,
+        evt.__auto_cdc_hidden,
+        evt.__auto_cdc_run_start,
+        evt.__auto_cdc_shows,
+            lag(evt.__auto_cdc_kind) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous,
+            lag(evt.__auto_cdc_row) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_event,
+            lag(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_sequence
+        from shop.`customers__auto_cdc_line` as evt
+    ) as neighbours
+    where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
+),
+differing as (
+    select pair.__auto_cdc_event
+    from (
+        select __auto_cdc_event, __auto_cdc_previous_event from ordered
+        where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
+    ) as pair
+    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_line`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_line`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    where not (this.`name` <=> that.`name`) or not (this.`operation` <=> that.`operation`)
+),
+marked as (
+    select
+        evt.__auto_cdc_event,
+        evt.`id`,
+        evt.__auto_cdc_sequence,
+        evt.__auto_cdc_kind,
+        evt.__auto_cdc_locator,
+        evt.__auto_cdc_old_end,
+        evt.__auto_cdc_hidden,
+        evt.__auto_cdc_run_start,
+        evt.__auto_cdc_shows,
+        evt.__auto_cdc_kind = 'upsert' and (__auto_cdc_previous is null or __auto_cdc_previous = 'delete' or differing.__auto_cdc_event is not null) as __auto_cdc_opens,
+        evt.__auto_cdc_kind = 'delete' and coalesce(__auto_cdc_previous = 'upsert', false) as __auto_cdc_closes
+    from ordered as evt
+    left join differing on differing.__auto_cdc_event = evt.__auto_cdc_event
+),
+bounded as (
+    select
+        marked.*,
+        lead(__auto_cdc_sequence) over (partition by `id` order by __auto_cdc_sequence) as __auto_cdc_next,
+        __auto_cdc_kind = 'upsert' and coalesce(
+            lead(__auto_cdc_opens or __auto_cdc_kind = 'delete') over (partition by `id` order by __auto_cdc_sequence), true
+        ) as __auto_cdc_last,
+        max(case when __auto_cdc_opens then __auto_cdc_sequence end) over (partition by `id` order by __auto_cdc_sequence rows between unbounded preceding and current row) as __auto_cdc_started
+    from marked
+)
+select
+    evt.__auto_cdc_event,
+    evt.`id`,
+    evt.__auto_cdc_sequence,
+    evt.__auto_cdc_kind,
+    evt.__auto_cdc_last,
+    case when evt.__auto_cdc_kind = 'upsert' then evt.__auto_cdc_started end as __auto_cdc_run_start,
+    case when evt.__auto_cdc_last then evt.__auto_cdc_next end as __auto_cdc_run_end,
+    ((evt.__auto_cdc_kind = 'delete' and not evt.__auto_cdc_closes) or (evt.__auto_cdc_kind = 'upsert' and not evt.__auto_cdc_opens) or (evt.__auto_cdc_opens and not evt.__auto_cdc_last)) as __auto_cdc_hides,
+    evt.__auto_cdc_locator,
+    evt.__auto_cdc_old_end,
+    evt.__auto_cdc_hidden,
+    evt.__auto_cdc_run_start as __auto_cdc_was_in,
+    past.__auto_cdc_locator as __auto_cdc_replaces,
+    coalesce(past.__auto_cdc_locator is not null and (evt.__auto_cdc_shows = past.__auto_cdc_locator or (not (not (this.`note` <=> shown.`note`)))), false) as __auto_cdc_same,
+    not (evt.__auto_cdc_next <=> past.__auto_cdc_old_end) as __auto_cdc_moved
+from bounded as evt
+left join bounded as past on evt.__auto_cdc_last and past.`id` = evt.`id`
+    and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
+left join (select __auto_cdc_row as __auto_cdc_event, `note` from shop.`customers__auto_cdc_line`) as this
+    on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
+left join (select __auto_cdc_shows, `note` from shop.`customers__auto_cdc_line` where __auto_cdc_shows is not null) as shown
+    on shown.__auto_cdc_shows = past.__auto_cdc_locator
+) as src;
+
+-- measure what changes  (only if num_new_events)
+with stored as (
+    select 'id=' || coalesce(cast(evt.`id` as string), 'null') || ' from ' || coalesce(cast(evt.__auto_cdc_sequence as string), 'null') as example,
+        evt.__auto_cdc_sequence as start_at, evt.__auto_cdc_old_end as end_at,
+        lead(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as next_start_at
+    from shop.`customers__auto_cdc_line` as evt where evt.__auto_cdc_locator is not null
+),
+crossed as (
+    select example from stored
+    where start_at is null or end_at <= start_at or next_start_at < end_at
+        or (end_at is null and next_start_at is not null)
+),
+orphaned as (
+    select concat(coalesce(concat(length(cast(cmp.`id` as string)), ':', cast(cmp.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)), ':', cast(unix_micros(cmp.__auto_cdc_sequence) as string)), '-'), coalesce(concat(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)), ':', cast(unix_micros(cmp.__auto_cdc_run_start) as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_kind as string)), ':', cast(cmp.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_control as string)), ':', cast(cmp.__auto_cdc_control as string)), '-')) as locator
+    from shop.customers__auto_cdc as cmp
+    join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = cmp.`id`
+    where cmp.__auto_cdc_kind = 'upsert'
+    and not exists (select 1 from shop.`customers__auto_cdc_stored` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+)
+select
+    case when false then count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) else 0 end as num_versions_ended_and_few,
+    case when false then 0 else count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) end as num_versions_ended_and_many,
+    case when count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) > 0 and false then 0 else 1 end * count(case when __auto_cdc_last and not __auto_cdc_same then 1 end) as num_versions_written,
+    case when count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) > 0 and false then 0 else 1 end * (count(case when __auto_cdc_locator is not null then 1 end) - count(case when __auto_cdc_same then 1 end)) as num_versions_removed,
+    count(case when __auto_cdc_hidden is not null and not (__auto_cdc_hides and __auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start)) then 1 end) + (select count(*) from orphaned) as num_hidden_forgotten,
+    count(case when __auto_cdc_hides and not (__auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start)) then 1 end) as num_hidden_remembered,
+    count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) + count(case when __auto_cdc_last and not __auto_cdc_same then 1 end) as num_upserted_rows,
+    count(case when __auto_cdc_locator is not null then 1 end) - count(case when __auto_cdc_same then 1 end) - count(case when __auto_cdc_last and not __auto_cdc_same and __auto_cdc_replaces is not null then 1 end) as num_deleted_rows,
+    (select count(*) from crossed) as crossed_versions,
+    (select min(example) from crossed) as crossed_versions_example
+from shop.`customers__auto_cdc_timeline`;
+
+-- clear what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+drop table if exists shop.`customers__auto_cdc_target_changes`;
+
+-- make room for what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+create table shop.`customers__auto_cdc_target_changes` (
+    `id` int,
+    `name` string,
+    `note` string,
+    `operation` string,
+    `__START_AT` timestamp,
+    `__END_AT` timestamp,
+    __auto_cdc_locator string,
+    __auto_cdc_action string,
+    __auto_cdc_step int
+) using delta;
+
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_few)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    cast(null as timestamp) as `__START_AT`,
+    cast(null as timestamp) as `__END_AT`,
+    place as __auto_cdc_locator,
+    'gone' as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (
+with kept as (
+    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline` where __auto_cdc_same and not __auto_cdc_moved
+)
+select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
+where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
+) as gone(place) where place is not null
+union all
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.`name` as string) as `name`,
+    cast(row_born.`note` as string) as `note`,
+    cast(row_born.`operation` as string) as `operation`,
+    cast(row_born.`__START_AT` as timestamp) as `__START_AT`,
+    cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
+    concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__START_AT`) as string)), ':', cast(unix_micros(row_born.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__END_AT`) as string)), ':', cast(unix_micros(row_born.`__END_AT`) as string)), '-')) as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    1 as __auto_cdc_step
+from (
+select
+    born.`id`,
+    born.`name`,
+    born.`note`,
+    born.`operation`,
+    born.`__START_AT`,
+    born.`__END_AT`
+from (
+with written as (
+    select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
+    from shop.`customers__auto_cdc_timeline`
+    where __auto_cdc_last and not (__auto_cdc_same and not __auto_cdc_moved)
+)
+select evt.`id`, evt.`name`, evt.`note`, evt.`operation`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
+from shop.`customers__auto_cdc_line` as evt
+join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
+) as born(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`)
+) as row_born
+) as added;
+
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_many)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    cast(null as timestamp) as `__START_AT`,
+    cast(value as timestamp) as `__END_AT`,
+    place as __auto_cdc_locator,
+    'ended' as __auto_cdc_action,
+    2 as __auto_cdc_step
+from (
+select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
+from shop.`customers__auto_cdc_timeline`
+where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
+) as ended(place, value)
+) as added;
+
+-- write down what becomes of shop.customers  (only if num_versions_removed)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    cast(null as timestamp) as `__START_AT`,
+    cast(null as timestamp) as `__END_AT`,
+    place as __auto_cdc_locator,
+    'gone' as __auto_cdc_action,
+    3 as __auto_cdc_step
+from (
+with kept as (
+    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline` where __auto_cdc_same
+)
+select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
+where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
+) as gone(place) where place is not null
+) as added;
+
+-- write down what becomes of shop.customers  (only if num_versions_written)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.`name` as string) as `name`,
+    cast(row_born.`note` as string) as `note`,
+    cast(row_born.`operation` as string) as `operation`,
+    cast(row_born.`__START_AT` as timestamp) as `__START_AT`,
+    cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
+    concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__START_AT`) as string)), ':', cast(unix_micros(row_born.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__END_AT`) as string)), ':', cast(unix_micros(row_born.`__END_AT`) as string)), '-')) as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    4 as __auto_cdc_step
+from (
+select
+    born.`id`,
+    born.`name`,
+    born.`note`,
+    born.`operation`,
+    born.`__START_AT`,
+    born.`__END_AT`
+from (
+with written as (
+    select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
+    from shop.`customers__auto_cdc_timeline`
+    where __auto_cdc_last and not __auto_cdc_same
+)
+select evt.`id`, evt.`name`, evt.`note`, evt.`operation`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
+from shop.`customers__auto_cdc_line` as evt
+join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
+) as born(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`)
+) as row_born
+) as added;
+
+-- write down what becomes of shop.customers  (only if num_plain_ends)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    cast(null as timestamp) as `__START_AT`,
+    cast(value as timestamp) as `__END_AT`,
+    place as __auto_cdc_locator,
+    'ended' as __auto_cdc_action,
+    5 as __auto_cdc_step
+from (
+select evt.__auto_cdc_locator as locator, evt.__auto_cdc_sequence as value
+from (
+    select
+        stg.`id` as `id`,
+        stg.`name` as `name`,
+        stg.`note` as `note`,
+        stg.`operation` as `operation`,
+        (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
+        stg.__auto_cdc_locator,
+        stg.__auto_cdc_continues
+    from shop.`customers__auto_cdc_stage` as stg
+    where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
+) as evt
+where evt.__auto_cdc_locator is not null and not evt.__auto_cdc_continues
+) as ended(place, value)
+) as added;
+
+-- write down what becomes of shop.customers  (only if num_plain_rows)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.`name` as string) as `name`,
+    cast(row_born.`note` as string) as `note`,
+    cast(row_born.`operation` as string) as `operation`,
+    cast(row_born.`__START_AT` as timestamp) as `__START_AT`,
+    cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
+    concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__START_AT`) as string)), ':', cast(unix_micros(row_born.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__END_AT`) as string)), ':', cast(unix_micros(row_born.`__END_AT`) as string)), '-')) as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    6 as __auto_cdc_step
+from (
+select
+    born.`id`,
+    born.`name`,
+    born.`note`,
+    born.`operation`,
+    born.`__START_AT`,
+    born.`__END_AT`
+from (
+select evt.`id`, evt.`name`, evt.`note`, evt.`operation`, case when evt.__auto_cdc_continues then before.`__START_AT` else evt.__auto_cdc_sequence end as `__START_AT`, cast(null as timestamp) as `__END_AT`
+from (
+    select
+        stg.`id` as `id`,
+        stg.`name` as `name`,
+        stg.`note` as `note`,
+        stg.`operation` as `operation`,
+        (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
+        stg.__auto_cdc_locator,
+        stg.__auto_cdc_continues
+    from shop.`customers__auto_cdc_stage` as stg
+    where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
+) as evt
+left join shop.customers as before on evt.__auto_cdc_continues and concat(coalesce(concat(length(cast(before.`id` as string)), ':', cast(before.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(before.`__START_AT`) as string)), ':', cast(unix_micros(before.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(before.`__END_AT`) as string)), ':', cast(unix_micros(before.`__END_AT`) as string)), '-')) = evt.__auto_cdc_locator
+where evt.__auto_cdc_kind = 'upsert'
+) as born(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`)
+) as row_born
+) as added;
+
+-- write down what becomes of shop.customers  (only if num_plain_rewrites)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    cast(null as timestamp) as `__START_AT`,
+    cast(null as timestamp) as `__END_AT`,
+    place as __auto_cdc_locator,
+    'gone' as __auto_cdc_action,
+    7 as __auto_cdc_step
+from (
+select evt.__auto_cdc_locator
+from (
+    select
+        stg.`id` as `id`,
+        stg.`name` as `name`,
+        stg.`note` as `note`,
+        stg.`operation` as `operation`,
+        (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
+        stg.__auto_cdc_locator,
+        stg.__auto_cdc_continues
+    from shop.`customers__auto_cdc_stage` as stg
+    where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
+) as evt
+where evt.__auto_cdc_continues
+) as gone(place) where place is not null
+) as added;
+
+-- clear what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+drop table if exists shop.`customers__auto_cdc_companion_changes`;
+
+-- make room for what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+create table shop.`customers__auto_cdc_companion_changes` (
+    `id` int,
+    __auto_cdc_sequence timestamp,
+    __auto_cdc_kind string,
+    __auto_cdc_run_start timestamp,
+    `note` string,
+    __auto_cdc_control string,
+    __auto_cdc_locator string,
+    __auto_cdc_action string,
+    __auto_cdc_step int
+) using delta;
+
+-- write down what becomes of shop.customers__auto_cdc  (only if num_snapshot_versions)
+insert into shop.`customers__auto_cdc_companion_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(value as timestamp) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    cast(null as string) as __auto_cdc_control,
+    place as __auto_cdc_locator,
+    'ended' as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (
+select concat(coalesce(concat(length(cast(cmp.`id` as string)), ':', cast(cmp.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)), ':', cast(unix_micros(cmp.__auto_cdc_sequence) as string)), '-'), coalesce(concat(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)), ':', cast(unix_micros(cmp.__auto_cdc_run_start) as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_kind as string)), ':', cast(cmp.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_control as string)), ':', cast(cmp.__auto_cdc_control as string)), '-')) as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as value
+from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
+) as ended(place, value)
+union all
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,
+    cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(row_born.__auto_cdc_run_start as timestamp) as __auto_cdc_run_start,
+    cast(row_born.`note` as string) as `note`,
+    cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
+    concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.__auto_cdc_sequence) as string)), ':', cast(unix_micros(row_born.__auto_cdc_sequence) as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.__auto_cdc_run_start) as string)), ':', cast(unix_micros(row_born.__auto_cdc_run_start) as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_kind as string)), ':', cast(row_born.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_control as string)), ':', cast(row_born.__auto_cdc_control as string)), '-')) as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    1 as __auto_cdc_step
+from (
+select
+    cast(null as int) as `id`,
+    born.__auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    cast(null as string) as __auto_cdc_control
+from (
+select __auto_cdc_sequence from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null
+) as born(__auto_cdc_sequence)
+) as row_born
+) as added;
+
+-- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+merge into shop.customers__auto_cdc as tgt
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp) as `__START_AT`,\\n    cast(null as timestamp) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.`__START_AT`) as string)), \':\', cast(unix_micros(tgt.`__START_AT`) as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.`__END_AT`) as string)), \':\', cast(unix_micros(tgt.`__END_AT`) as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]]' as string) as to_do) as src
+on tgt.__auto_cdc_kind = src.kind
+when matched then update set __auto_cdc_control = src.to_do
+when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
+
+-- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+merge into shop.customers as tgt using (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    cast(null as timestamp) as `__START_AT`,
+    cast(null as timestamp) as `__END_AT`,
+    __auto_cdc_locator, 'gone' as __auto_cdc_action
+from shop.`customers__auto_cdc_target_changes`
+where __auto_cdc_action in ('gone', 'born')
+group by __auto_cdc_locator
+union all
+select `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_target_changes`
+where __auto_cdc_action = 'born'
+union all
+select `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_target_changes`
+where __auto_cdc_action = 'ended'
+) as src
+on concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.`__START_AT`) as string)), ':', cast(unix_micros(tgt.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.`__END_AT`) as string)), ':', cast(unix_micros(tgt.`__END_AT`) as string)), '-')) = src.__auto_cdc_locator
+when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'ended' then update set `__END_AT` = src.`__END_AT`
+when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`);
+
+-- change shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+merge into shop.customers__auto_cdc as tgt using (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    cast(null as string) as __auto_cdc_control,
+    __auto_cdc_locator, 'gone' as __auto_cdc_action
+from shop.`customers__auto_cdc_companion_changes`
+where __auto_cdc_action in ('gone', 'born')
+group by __auto_cdc_locator
+union all
+select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_companion_changes`
+where __auto_cdc_action = 'born'
+union all
+select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_companion_changes`
+where __auto_cdc_action = 'ended'
+) as src
+on concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)), ':', cast(unix_micros(tgt.__auto_cdc_sequence) as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)), ':', cast(unix_micros(tgt.__auto_cdc_run_start) as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), ':', cast(tgt.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), ':', cast(tgt.__auto_cdc_control as string)), '-')) = src.__auto_cdc_locator
+when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
+when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control);
+
+-- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+
+-- free the working tables
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_versions`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_moving`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_events`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_stored`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_line`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_timeline`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_target_changes`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_companion_changes`;

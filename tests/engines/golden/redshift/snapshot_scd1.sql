@@ -1,0 +1,627 @@
+-- auto_cdc: model customers: build the target
+
+-- stage the model's rows
+drop table if exists shop."customers__auto_cdc_stage"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_stage" as
+select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
+from (
+select
+    src."id" as "id",
+    src."name" as "name",
+    src."note" as "note",
+    src."operation" as "operation",
+    src."changed_at" as __auto_cdc_sequence,
+    'upsert' as __auto_cdc_kind
+from (
+    select id, name, note, operation, changed_at
+    from shop.customer_changes
+) as src
+) as src;
+
+-- list the versions
+drop table if exists shop."customers__auto_cdc_versions"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_versions" as
+select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
+from (
+with versions_read as (
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage"
+),
+versions as (
+    select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
+),
+told as (
+    select __auto_cdc_sequence, false as __auto_cdc_hidden, false as __auto_cdc_is_late from versions
+),
+placed as (
+    select told.*, case when not __auto_cdc_hidden then row_number() over (partition by __auto_cdc_hidden order by __auto_cdc_sequence) end as __auto_cdc_place
+    from told
+)
+select __auto_cdc_sequence, __auto_cdc_place, case when __auto_cdc_place <= 50 then power(2.0, __auto_cdc_place - 1) end as __auto_cdc_weight, __auto_cdc_is_late
+from placed
+) as src;
+
+-- count the versions
+select
+    count(ver.__auto_cdc_place) as num_snapshot_versions,
+    case when count(ver.__auto_cdc_place) = 1 then 1 else 0 end as num_single_versions,
+    case when count(ver.__auto_cdc_place) > 1 then 0 else 1 end as num_at_most_one_version,
+    case when count(ver.__auto_cdc_place) > 1 then 1 else 0 end as num_several_versions,
+    case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
+    count(*) - count(ver.__auto_cdc_place) as num_skipped_versions
+from shop."customers__auto_cdc_versions" as ver;
+
+-- check the snapshot  (only if num_at_most_one_version)
+with counted as (
+    select count(*) as num_read_rows from shop."customers__auto_cdc_stage"
+),
+missing as (
+    select
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_version,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg."id" as varchar(65535)), 'null') end) as null_version_example,
+        count(case when stg."id" is null then 1 end) as null_key_0,
+        min(case when stg."id" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar(65535)), 'null') end) as null_key_0_example
+    from shop."customers__auto_cdc_stage" as stg
+),
+repeated as (
+    select stg."id", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage" as stg
+    group by stg."id", stg.__auto_cdc_sequence having count(*) > 1
+),
+duplicated as (
+    select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated."id" as varchar(65535)), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar(65535))) as duplicate_keys_example from repeated
+),
+waiting as (
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar(65535)), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+)
+select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
+from counted cross join missing cross join duplicated cross join waiting;
+
+-- check the snapshots  (only if num_several_versions)
+with counted as (
+    select count(*) as num_read_rows from shop."customers__auto_cdc_stage"
+),
+missing as (
+    select
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_version,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg."id" as varchar(65535)), 'null') end) as null_version_example,
+        count(case when stg."id" is null then 1 end) as null_key_0,
+        min(case when stg."id" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar(65535)), 'null') end) as null_key_0_example
+    from shop."customers__auto_cdc_stage" as stg
+),
+repeated as (
+    select stg."id", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage" as stg
+    group by stg."id", stg.__auto_cdc_sequence having count(*) > 1
+),
+duplicated as (
+    select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated."id" as varchar(65535)), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar(65535))) as duplicate_keys_example from repeated
+),
+waiting as (
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar(65535)), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+)
+select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
+from counted cross join missing cross join duplicated cross join waiting;
+
+-- count the differences
+with stored as (
+    select 0 as __auto_cdc_copies
+),
+sizes as (
+    select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
+    from shop."customers__auto_cdc_versions" as ver left join shop."customers__auto_cdc_stage" as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    where ver.__auto_cdc_place is not null
+    group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
+),
+before as (
+    select sizes.__auto_cdc_sequence,
+        coalesce(lag(sizes.__auto_cdc_copies) over (order by sizes.__auto_cdc_place), stored.__auto_cdc_copies) as __auto_cdc_copies
+    from sizes cross join stored
+),
+present as (
+    select stg."id", ver.__auto_cdc_place
+    from shop."customers__auto_cdc_stage" as stg
+    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+),
+past as (
+    select "id", __auto_cdc_place + 1 as __auto_cdc_place from present
+),
+deletes as (
+    select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
+    from past join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    where not exists (
+        select 1 from present as now where now."id" = past."id" and now.__auto_cdc_place = past.__auto_cdc_place
+    )
+    group by ver.__auto_cdc_sequence
+),
+greedy as (
+    select count(*) as greedy_versions, min('version ' || cast(before.__auto_cdc_sequence as varchar(65535)) || ' deletes ' || cast(deletes.__auto_cdc_ways as varchar(65535)) || ' of ' || cast(before.__auto_cdc_copies as varchar(65535)) || ' rows') as greedy_versions_example
+    from deletes join before on before.__auto_cdc_sequence = deletes.__auto_cdc_sequence
+    where deletes.__auto_cdc_ways > 0.5 * before.__auto_cdc_copies
+)
+select *
+from greedy;
+
+-- create the companion
+create table shop.customers__auto_cdc (
+    "id" integer,
+    __auto_cdc_sequence timestamp without time zone,
+    __auto_cdc_kind varchar(65535),
+    __auto_cdc_control varchar(65535)
+) compound sortkey ("id");
+
+-- create the target
+create table shop.customers (
+    "id" integer,
+    "name" character varying(200),
+    "note" character varying(200),
+    "operation" character varying(200)
+) compound sortkey (id);
+
+-- fill the target
+insert into shop.customers ("id", "name", "note", "operation")
+select "id", "name", "note", "operation" from shop."customers__auto_cdc_stage" where __auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null);
+
+-- count the rows
+select count(*) as num_upserted_rows from shop.customers;
+
+-- fill the companion
+insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp without time zone) as __auto_cdc_sequence,
+    'control' as __auto_cdc_kind,
+    '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc_snapshot", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+union all
+select more.*, null as __auto_cdc_control from (
+select cast(null as integer) as "id", max(__auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind
+from shop."customers__auto_cdc_versions"
+) as more
+union all
+select more.*, null as __auto_cdc_control from (
+select cast(null as integer) as "id", __auto_cdc_sequence as __auto_cdc_sequence, cast(null as varchar(65535)) as __auto_cdc_kind
+from shop."customers__auto_cdc_versions"
+) as more;
+
+-- free the working tables
+drop table if exists shop."customers__auto_cdc_stage"
+-- auto_cdc: next statement
+drop table if exists shop."customers__auto_cdc_versions"
+-- auto_cdc: next statement
+drop table if exists shop."customers__auto_cdc_winners"
+-- auto_cdc: next statement
+drop table if exists shop."customers__auto_cdc_gone";
+
+-- auto_cdc: model customers: apply the new snapshots
+
+-- stage the model's rows
+drop table if exists shop."customers__auto_cdc_stage"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_stage" as
+select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
+from (
+with evaluated as (
+    select
+        src."id" as "id",
+        src."name" as "name",
+        src."note" as "note",
+        src."operation" as "operation",
+        src."changed_at" as __auto_cdc_sequence,
+        'upsert' as __auto_cdc_kind
+    from (
+        select id, name, note, operation, changed_at
+        from shop.customer_changes
+    ) as src
+),
+marked as (
+    select src.*, not coalesce(src.__auto_cdc_sequence <= (select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) as __auto_cdc_is_new
+    from evaluated as src
+),
+past as (
+    select tgt."id", tgt."name", tgt."note", tgt."operation", coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-') as __auto_cdc_locator from shop.customers as tgt
+),
+paired as (
+    select
+        coalesce(src."id", past."id") as "id",
+        src."name",
+        src."note",
+        src."operation",
+        src.__auto_cdc_sequence,
+        past.__auto_cdc_locator,
+        src.__auto_cdc_is_new is not null as __auto_cdc_is_read,
+        coalesce(src.__auto_cdc_is_new, false) as __auto_cdc_is_new,
+        coalesce(src.__auto_cdc_is_new and past.__auto_cdc_locator is not null and not (not coalesce(src."name" = past."name", src."name" is null and past."name" is null)) and not (not coalesce(src."note" = past."note", src."note" is null and past."note" is null)) and not (not coalesce(src."operation" = past."operation", src."operation" is null and past."operation" is null)), false) as __auto_cdc_same
+    from marked as src
+    full join past on past."id" = case when src.__auto_cdc_is_new then src."id" end
+)
+select
+    "id",
+    __auto_cdc_sequence,
+    __auto_cdc_locator,
+    __auto_cdc_is_read,
+    __auto_cdc_is_new,
+    __auto_cdc_same,
+    case when __auto_cdc_is_new and not __auto_cdc_same then "name" end as "name",
+    case when __auto_cdc_is_new and not __auto_cdc_same then "note" end as "note",
+    case when __auto_cdc_is_new and not __auto_cdc_same then "operation" end as "operation"
+from paired
+) as src;
+
+-- list the versions
+drop table if exists shop."customers__auto_cdc_versions"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_versions" as
+select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
+from (
+with versions_read as (
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage"
+),
+versions as (
+    select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
+),
+told as (
+    select ver.__auto_cdc_sequence, coalesce(ver.__auto_cdc_sequence <= (select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) as __auto_cdc_hidden, coalesce(ver.__auto_cdc_sequence <= (select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) and not known.__auto_cdc_sequence is not null as __auto_cdc_is_late
+    from versions as ver
+    left join (select distinct __auto_cdc_sequence from (select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind is null or __auto_cdc_kind = 'snapshot') as applied) as known
+        on known.__auto_cdc_sequence = ver.__auto_cdc_sequence
+),
+placed as (
+    select told.*, case when not __auto_cdc_hidden then row_number() over (partition by __auto_cdc_hidden order by __auto_cdc_sequence) end as __auto_cdc_place
+    from told
+)
+select __auto_cdc_sequence, __auto_cdc_place, case when __auto_cdc_place <= 50 then power(2.0, __auto_cdc_place - 1) end as __auto_cdc_weight, __auto_cdc_is_late
+from placed
+) as src;
+
+-- count the versions
+select
+    count(ver.__auto_cdc_place) as num_snapshot_versions,
+    case when count(ver.__auto_cdc_place) = 1 then 1 else 0 end as num_single_versions,
+    case when count(ver.__auto_cdc_place) > 1 then 0 else 1 end as num_at_most_one_version,
+    case when count(ver.__auto_cdc_place) > 1 then 1 else 0 end as num_several_versions,
+    case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
+    count(*) - count(ver.__auto_cdc_place) as num_skipped_versions,
+    count(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as num_late_versions,
+    cast(max(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as varchar(65535)) || ' (the last one is ' || cast((select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as varchar(65535)) || ')' as num_late_versions_example
+from shop."customers__auto_cdc_versions" as ver;
+
+-- check the snapshot  (only if num_at_most_one_version)
+with counted as (
+    select
+        count(case when __auto_cdc_is_read then 1 end) as num_read_rows,
+        count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
+        (select count(*) from (select tgt."id" from shop.customers as tgt) as standing)
+            - count(case when not __auto_cdc_is_read then 1 end) as met
+    from shop."customers__auto_cdc_stage"
+),
+missing as (
+    select
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_version,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg."id" as varchar(65535)), 'null') end) as null_version_example,
+        count(case when stg."id" is null then 1 end) as null_key_0,
+        min(case when stg."id" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar(65535)), 'null') end) as null_key_0_example
+    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+),
+repeated as (
+    select stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg cross join counted
+    where stg.__auto_cdc_locator is null or counted.paired > counted.met
+    group by stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
+),
+duplicated as (
+    select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated."id" as varchar(65535)), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar(65535))) as duplicate_keys_example from repeated
+),
+waiting as (
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar(65535)), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+)
+select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
+from counted cross join missing cross join duplicated cross join waiting;
+
+-- check the snapshots  (only if num_several_versions)
+with counted as (
+    select
+        count(case when __auto_cdc_is_read then 1 end) as num_read_rows,
+        count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
+        (select count(*) from (select tgt."id" from shop.customers as tgt) as standing)
+            - count(case when not __auto_cdc_is_read then 1 end) as met
+    from shop."customers__auto_cdc_stage"
+),
+missing as (
+    select
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_version,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg."id" as varchar(65535)), 'null') end) as null_version_example,
+        count(case when stg."id" is null then 1 end) as null_key_0,
+        min(case when stg."id" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar(65535)), 'null') end) as null_key_0_example
+    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+),
+repeated as (
+    select stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    group by stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
+),
+duplicated as (
+    select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated."id" as varchar(65535)), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar(65535))) as duplicate_keys_example from repeated
+),
+waiting as (
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar(65535)), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+)
+select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
+from counted cross join missing cross join duplicated cross join waiting;
+
+-- keep what differs from the target  (only if num_single_versions)
+drop table if exists shop."customers__auto_cdc_winners"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_winners" as
+select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
+from (
+select
+    stg."id" as "id",
+    stg."name" as "name",
+    stg."note" as "note",
+    stg."operation" as "operation",
+    (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+    case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
+    stg.__auto_cdc_locator
+from shop."customers__auto_cdc_stage" as stg
+where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
+) as src;
+
+-- count the differences  (only if num_single_versions)
+with counted as (
+    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop."customers__auto_cdc_winners"
+),
+by_hand as (
+    select count(*) as repeated_keys, min('id=' || coalesce(cast(found."id" as varchar(65535)), 'null')) as repeated_keys_example
+    from (select "id" from shop."customers__auto_cdc_winners" group by "id" having count(*) > 1) as found
+),
+stored as (
+    select count(*) as __auto_cdc_copies from shop.customers
+),
+sizes as (
+    select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
+    from shop."customers__auto_cdc_versions" as ver left join (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    where ver.__auto_cdc_place is not null
+    group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
+),
+before as (
+    select sizes.__auto_cdc_sequence,
+        coalesce(lag(sizes.__auto_cdc_copies) over (order by sizes.__auto_cdc_place), stored.__auto_cdc_copies) as __auto_cdc_copies
+    from sizes cross join stored
+),
+present as (
+    select stg."id", ver.__auto_cdc_place
+    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+),
+past as (
+    select "id", __auto_cdc_place + 1 as __auto_cdc_place from present
+    union all
+    select "id", 1 as __auto_cdc_place from shop.customers
+),
+deletes as (
+    select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
+    from past join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    where not exists (
+        select 1 from present as now where now."id" = past."id" and now.__auto_cdc_place = past.__auto_cdc_place
+    )
+    group by ver.__auto_cdc_sequence
+),
+greedy as (
+    select count(*) as greedy_versions, min('version ' || cast(before.__auto_cdc_sequence as varchar(65535)) || ' deletes ' || cast(deletes.__auto_cdc_ways as varchar(65535)) || ' of ' || cast(before.__auto_cdc_copies as varchar(65535)) || ' rows') as greedy_versions_example
+    from deletes join before on before.__auto_cdc_sequence = deletes.__auto_cdc_sequence
+    where deletes.__auto_cdc_ways > 0.5 * before.__auto_cdc_copies
+)
+select *
+from counted cross join by_hand cross join greedy;
+
+-- compare the snapshots  (only if num_several_versions)
+drop table if exists shop."customers__auto_cdc_winners"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_winners" as
+select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
+from (
+select stg."id" as "id", stg."name" as "name", stg."note" as "note", stg."operation" as "operation", stg.__auto_cdc_sequence, 'upsert' as __auto_cdc_kind
+from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) and not stg.__auto_cdc_same
+union all
+select tgt."id", cast(null as character varying(200)) as "name", cast(null as character varying(200)) as "note", cast(null as character varying(200)) as "operation", (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as tgt
+where not exists (select 1 from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) and stg.__auto_cdc_locator = coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-'))
+) as src;
+
+-- count the differences  (only if num_several_versions)
+with counted as (
+    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop."customers__auto_cdc_winners"
+),
+by_hand as (
+    select count(*) as repeated_keys, min('id=' || coalesce(cast(found."id" as varchar(65535)), 'null')) as repeated_keys_example
+    from (select "id" from shop."customers__auto_cdc_winners" group by "id" having count(*) > 1) as found
+),
+stored as (
+    select count(*) as __auto_cdc_copies from shop.customers
+),
+sizes as (
+    select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
+    from shop."customers__auto_cdc_versions" as ver left join (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    where ver.__auto_cdc_place is not null
+    group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
+),
+before as (
+    select sizes.__auto_cdc_sequence,
+        coalesce(lag(sizes.__auto_cdc_copies) over (order by sizes.__auto_cdc_place), stored.__auto_cdc_copies) as __auto_cdc_copies
+    from sizes cross join stored
+),
+present as (
+    select stg."id", ver.__auto_cdc_place
+    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+),
+past as (
+    select "id", __auto_cdc_place + 1 as __auto_cdc_place from present
+    union all
+    select "id", 1 as __auto_cdc_place from shop.customers
+),
+deletes as (
+    select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
+    from past join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    where not exists (
+        select 1 from present as now where now."id" = past."id" and now.__auto_cdc_place = past.__auto_cdc_place
+    )
+    group by ver.__auto_cdc_sequence
+),
+greedy as (
+    select count(*) as greedy_versions, min('version ' || cast(before.__auto_cdc_sequence as varchar(65535)) || ' deletes ' || cast(deletes.__auto_cdc_ways as varchar(65535)) || ' of ' || cast(before.__auto_cdc_copies as varchar(65535)) || ' rows') as greedy_versions_example
+    from deletes join before on before.__auto_cdc_sequence = deletes.__auto_cdc_sequence
+    where deletes.__auto_cdc_ways > 0.5 * before.__auto_cdc_copies
+)
+select *
+from counted cross join by_hand cross join greedy;
+
+-- find the rows of the touched keys  (only if num_new_events)
+drop table if exists shop."customers__auto_cdc_gone"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_gone" as
+select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
+from (
+select coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-') as __auto_cdc_locator, won.__auto_cdc_kind
+from shop.customers as tgt
+join shop."customers__auto_cdc_winners" as won on won."id" = tgt."id"
+) as src;
+
+-- clear what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
+drop table if exists shop."customers__auto_cdc_target_changes";
+
+-- make room for what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
+create table shop."customers__auto_cdc_target_changes" (
+    "id" integer,
+    "name" character varying(200),
+    "note" character varying(200),
+    "operation" character varying(200),
+    __auto_cdc_locator varchar(65535),
+    __auto_cdc_action varchar(65535),
+    __auto_cdc_step int
+);
+
+-- write down what becomes of shop.customers  (only if num_new_events)
+insert into shop."customers__auto_cdc_target_changes"
+select
+    cast(null as integer) as "id",
+    cast(null as character varying(200)) as "name",
+    cast(null as character varying(200)) as "note",
+    cast(null as character varying(200)) as "operation",
+    place as __auto_cdc_locator,
+    'gone' as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (
+select __auto_cdc_locator from shop."customers__auto_cdc_gone"
+) as gone(place) where place is not null
+union all
+select
+    cast(row_born."id" as integer) as "id",
+    cast(row_born."name" as character varying(200)) as "name",
+    cast(row_born."note" as character varying(200)) as "note",
+    cast(row_born."operation" as character varying(200)) as "operation",
+    coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    1 as __auto_cdc_step
+from (
+select
+    born."id",
+    born."name",
+    born."note",
+    born."operation"
+from (
+select "id", "name", "note", "operation" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+) as born("id", "name", "note", "operation")
+) as row_born;
+
+-- count what is written  (only if num_new_events or num_snapshot_versions)
+select
+    count(case when __auto_cdc_step = 1 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
+from shop."customers__auto_cdc_target_changes";
+
+-- clear what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
+drop table if exists shop."customers__auto_cdc_companion_changes";
+
+-- make room for what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
+create table shop."customers__auto_cdc_companion_changes" (
+    "id" integer,
+    __auto_cdc_sequence timestamp without time zone,
+    __auto_cdc_kind varchar(65535),
+    __auto_cdc_control varchar(65535),
+    __auto_cdc_locator varchar(65535),
+    __auto_cdc_action varchar(65535),
+    __auto_cdc_step int
+);
+
+-- write down what becomes of shop.customers__auto_cdc  (only if num_snapshot_versions)
+insert into shop."customers__auto_cdc_companion_changes"
+select
+    cast(null as integer) as "id",
+    cast(value as timestamp without time zone) as __auto_cdc_sequence,
+    cast(null as varchar(65535)) as __auto_cdc_kind,
+    cast(null as varchar(65535)) as __auto_cdc_control,
+    place as __auto_cdc_locator,
+    'ended' as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (
+select coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_control as varchar(65535)), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as value
+from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
+) as ended(place, value)
+union all
+select
+    cast(row_born."id" as integer) as "id",
+    cast(row_born.__auto_cdc_sequence as timestamp without time zone) as __auto_cdc_sequence,
+    cast(row_born.__auto_cdc_kind as varchar(65535)) as __auto_cdc_kind,
+    cast(row_born.__auto_cdc_control as varchar(65535)) as __auto_cdc_control,
+    coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_control as varchar(65535)), '-') as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    1 as __auto_cdc_step
+from (
+select
+    cast(null as integer) as "id",
+    born.__auto_cdc_sequence,
+    cast(null as varchar(65535)) as __auto_cdc_kind,
+    cast(null as varchar(65535)) as __auto_cdc_control
+from (
+select __auto_cdc_sequence from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null
+) as born(__auto_cdc_sequence)
+) as row_born;
+
+-- write down what is left to do  (only if num_new_events or num_snapshot_versions)
+insert into shop.customers__auto_cdc (__auto_cdc_kind, __auto_cdc_control)
+select 'journal', '[["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"operation\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"operation\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence\\nfrom shop.\\"customers__auto_cdc_companion_changes\\" as src\\nwhere coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action = ''born''"]]';
+
+-- change shop.customers  (only if num_new_events or num_snapshot_versions)
+delete from shop.customers where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') in (
+select __auto_cdc_locator from shop."customers__auto_cdc_target_changes" where __auto_cdc_action in ('gone', 'born')
+);
+
+-- change shop.customers  (only if num_new_events or num_snapshot_versions)
+insert into shop.customers ("id", "name", "note", "operation")
+select "id", "name", "note", "operation" from shop."customers__auto_cdc_target_changes" where __auto_cdc_action = 'born';
+
+-- change shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
+delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), '-') in (
+select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes" where __auto_cdc_action in ('gone', 'born')
+);
+
+-- change shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
+update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence
+from shop."customers__auto_cdc_companion_changes" as src
+where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), '-') = src.__auto_cdc_locator and src.__auto_cdc_action = 'ended';
+
+-- change shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
+insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop."customers__auto_cdc_companion_changes" where __auto_cdc_action = 'born';
+
+-- cross it off  (only if num_new_events or num_snapshot_versions)
+delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+
+-- free the working tables
+drop table if exists shop."customers__auto_cdc_stage"
+-- auto_cdc: next statement
+drop table if exists shop."customers__auto_cdc_versions"
+-- auto_cdc: next statement
+drop table if exists shop."customers__auto_cdc_winners"
+-- auto_cdc: next statement
+drop table if exists shop."customers__auto_cdc_gone"
+-- auto_cdc: next statement
+drop table if exists shop."customers__auto_cdc_target_changes"
+-- auto_cdc: next statement
+drop table if exists shop."customers__auto_cdc_companion_changes";

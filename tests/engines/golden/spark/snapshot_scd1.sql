@@ -1,0 +1,660 @@
+-- auto_cdc: model customers: build the target
+
+-- stage the model's rows
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_stage` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select
+    src.`id` as `id`,
+    src.`name` as `name`,
+    src.`note` as `note`,
+    src.`operation` as `operation`,
+    src.`changed_at` as __auto_cdc_sequence,
+    'upsert' as __auto_cdc_kind
+from (
+    select id, name, note, operation, changed_at
+    from shop.customer_changes
+) as src
+) as src;
+
+-- list the versions
+drop table if exists shop.`customers__auto_cdc_versions`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_versions` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with versions_read as (
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage`
+),
+versions as (
+    select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
+),
+told as (
+    select __auto_cdc_sequence, false as __auto_cdc_hidden, false as __auto_cdc_is_late from versions
+),
+placed as (
+    select told.*, case when not __auto_cdc_hidden then row_number() over (partition by __auto_cdc_hidden order by __auto_cdc_sequence) end as __auto_cdc_place
+    from told
+)
+select __auto_cdc_sequence, __auto_cdc_place, case when __auto_cdc_place <= 50 then power(2.0, __auto_cdc_place - 1) end as __auto_cdc_weight, __auto_cdc_is_late
+from placed
+) as src;
+
+-- count the versions
+select
+    count(ver.__auto_cdc_place) as num_snapshot_versions,
+    case when count(ver.__auto_cdc_place) = 1 then 1 else 0 end as num_single_versions,
+    case when count(ver.__auto_cdc_place) > 1 then 0 else 1 end as num_at_most_one_version,
+    case when count(ver.__auto_cdc_place) > 1 then 1 else 0 end as num_several_versions,
+    case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
+    count(*) - count(ver.__auto_cdc_place) as num_skipped_versions
+from shop.`customers__auto_cdc_versions` as ver;
+
+-- check the snapshot  (only if num_at_most_one_version)
+with counted as (
+    select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`
+),
+missing as (
+    select
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_version,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
+        count(case when stg.`id` is null then 1 end) as null_key_0,
+        min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
+    from shop.`customers__auto_cdc_stage` as stg
+),
+repeated as (
+    select stg.`id`, stg.__auto_cdc_sequence from shop.`customers__auto_cdc_stage` as stg
+    group by stg.`id`, stg.__auto_cdc_sequence having count(*) > 1
+),
+duplicated as (
+    select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
+),
+waiting as (
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+)
+select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
+from counted cross join missing cross join duplicated cross join waiting;
+
+-- check the snapshots  (only if num_several_versions)
+with counted as (
+    select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`
+),
+missing as (
+    select
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_version,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
+        count(case when stg.`id` is null then 1 end) as null_key_0,
+        min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
+    from shop.`customers__auto_cdc_stage` as stg
+),
+repeated as (
+    select stg.`id`, stg.__auto_cdc_sequence from shop.`customers__auto_cdc_stage` as stg
+    group by stg.`id`, stg.__auto_cdc_sequence having count(*) > 1
+),
+duplicated as (
+    select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
+),
+waiting as (
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+)
+select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
+from counted cross join missing cross join duplicated cross join waiting;
+
+-- count the differences
+with stored as (
+    select 0 as __auto_cdc_copies
+),
+sizes as (
+    select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
+    from shop.`customers__auto_cdc_versions` as ver left join shop.`customers__auto_cdc_stage` as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    where ver.__auto_cdc_place is not null
+    group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
+),
+before as (
+    select sizes.__auto_cdc_sequence,
+        coalesce(lag(sizes.__auto_cdc_copies) over (order by sizes.__auto_cdc_place), stored.__auto_cdc_copies) as __auto_cdc_copies
+    from sizes cross join stored
+),
+present as (
+    select stg.`id`, ver.__auto_cdc_place
+    from shop.`customers__auto_cdc_stage` as stg
+    join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+),
+past as (
+    select `id`, __auto_cdc_place + 1 as __auto_cdc_place from present
+),
+deletes as (
+    select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
+    from past join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    where not exists (
+        select 1 from present as now where now.`id` = past.`id` and now.__auto_cdc_place = past.__auto_cdc_place
+    )
+    group by ver.__auto_cdc_sequence
+),
+greedy as (
+    select count(*) as greedy_versions, min('version ' || cast(before.__auto_cdc_sequence as string) || ' deletes ' || cast(deletes.__auto_cdc_ways as string) || ' of ' || cast(before.__auto_cdc_copies as string) || ' rows') as greedy_versions_example
+    from deletes join before on before.__auto_cdc_sequence = deletes.__auto_cdc_sequence
+    where deletes.__auto_cdc_ways > 0.5 * before.__auto_cdc_copies
+)
+select *
+from greedy;
+
+-- create the companion
+create table shop.customers__auto_cdc (
+    `id` int,
+    __auto_cdc_sequence timestamp_ntz,
+    __auto_cdc_kind string,
+    __auto_cdc_control string
+) using iceberg;
+
+-- create the target
+create table shop.customers (
+    `id` int,
+    `name` string,
+    `note` string,
+    `operation` string
+) using iceberg;
+
+-- fill the target
+insert into shop.customers
+select * from (
+select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_stage` where __auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null)
+) as added;
+
+-- count the rows
+select count(*) as num_upserted_rows from shop.customers;
+
+-- fill the companion
+insert into shop.customers__auto_cdc
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'control' as __auto_cdc_kind,
+    '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc_snapshot", "once": [], "scd_type": "1", "sequence_type": "timestamp_ntz", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+union all
+select more.*, null as __auto_cdc_control from (
+select cast(null as int) as `id`, max(__auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind
+from shop.`customers__auto_cdc_versions`
+) as more
+union all
+select more.*, null as __auto_cdc_control from (
+select cast(null as int) as `id`, __auto_cdc_sequence as __auto_cdc_sequence, cast(null as string) as __auto_cdc_kind
+from shop.`customers__auto_cdc_versions`
+) as more
+) as added;
+
+-- free the working tables
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_versions`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_winners`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_gone`;
+
+-- auto_cdc: model customers: apply the new snapshots
+
+-- stage the model's rows
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_stage` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with evaluated as (
+    select
+        src.`id` as `id`,
+        src.`name` as `name`,
+        src.`note` as `note`,
+        src.`operation` as `operation`,
+        src.`changed_at` as __auto_cdc_sequence,
+        'upsert' as __auto_cdc_kind
+    from (
+        select id, name, note, operation, changed_at
+        from shop.customer_changes
+    ) as src
+),
+marked as (
+    select src.*, not coalesce(src.__auto_cdc_sequence <= (select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) as __auto_cdc_is_new
+    from evaluated as src
+),
+past as (
+    select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-') as __auto_cdc_locator from shop.customers as tgt
+),
+paired as (
+    select
+        coalesce(src.`id`, past.`id`) as `id`,
+        src.`name`,
+        src.`note`,
+        src.`operation`,
+        src.__auto_cdc_sequence,
+        past.__auto_cdc_locator,
+        src.__auto_cdc_is_new is not null as __auto_cdc_is_read,
+        coalesce(src.__auto_cdc_is_new, false) as __auto_cdc_is_new,
+        coalesce(src.__auto_cdc_is_new and past.__auto_cdc_locator is not null and not (not (src.`name` <=> past.`name`)) and not (not (src.`note` <=> past.`note`)) and not (not (src.`operation` <=> past.`operation`)), false) as __auto_cdc_same
+    from marked as src
+    full join past on past.`id` = case when src.__auto_cdc_is_new then src.`id` end
+)
+select
+    `id`,
+    __auto_cdc_sequence,
+    __auto_cdc_locator,
+    __auto_cdc_is_read,
+    __auto_cdc_is_new,
+    __auto_cdc_same,
+    case when __auto_cdc_is_new and not __auto_cdc_same then `name` end as `name`,
+    case when __auto_cdc_is_new and not __auto_cdc_same then `note` end as `note`,
+    case when __auto_cdc_is_new and not __auto_cdc_same then `operation` end as `operation`
+from paired
+) as src;
+
+-- list the versions
+drop table if exists shop.`customers__auto_cdc_versions`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_versions` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+with versions_read as (
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage`
+),
+versions as (
+    select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
+),
+told as (
+    select ver.__auto_cdc_sequence, coalesce(ver.__auto_cdc_sequence <= (select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) as __auto_cdc_hidden, coalesce(ver.__auto_cdc_sequence <= (select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) and not known.__auto_cdc_sequence is not null as __auto_cdc_is_late
+    from versions as ver
+    left join (select distinct __auto_cdc_sequence from (select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind is null or __auto_cdc_kind = 'snapshot') as applied) as known
+        on known.__auto_cdc_sequence = ver.__auto_cdc_sequence
+),
+placed as (
+    select told.*, case when not __auto_cdc_hidden then row_number() over (partition by __auto_cdc_hidden order by __auto_cdc_sequence) end as __auto_cdc_place
+    from told
+)
+select __auto_cdc_sequence, __auto_cdc_place, case when __auto_cdc_place <= 50 then power(2.0, __auto_cdc_place - 1) end as __auto_cdc_weight, __auto_cdc_is_late
+from placed
+) as src;
+
+-- count the versions
+select
+    count(ver.__auto_cdc_place) as num_snapshot_versions,
+    case when count(ver.__auto_cdc_place) = 1 then 1 else 0 end as num_single_versions,
+    case when count(ver.__auto_cdc_place) > 1 then 0 else 1 end as num_at_most_one_version,
+    case when count(ver.__auto_cdc_place) > 1 then 1 else 0 end as num_several_versions,
+    case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
+    count(*) - count(ver.__auto_cdc_place) as num_skipped_versions,
+    count(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as num_late_versions,
+    cast(max(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as string) || ' (the last one is ' || cast((select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as string) || ')' as num_late_versions_example
+from shop.`customers__auto_cdc_versions` as ver;
+
+-- check the snapshot  (only if num_at_most_one_version)
+with counted as (
+    select
+        count(case when __auto_cdc_is_read then 1 end) as num_read_rows,
+        count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
+        (select count(*) from (select tgt.`id` from shop.customers as tgt) as standing)
+            - count(case when not __auto_cdc_is_read then 1 end) as met
+    from shop.`customers__auto_cdc_stage`
+),
+missing as (
+    select
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_version,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
+        count(case when stg.`id` is null then 1 end) as null_key_0,
+        min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
+    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+),
+repeated as (
+    select stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg cross join counted
+    where stg.__auto_cdc_locator is null or counted.paired > counted.met
+    group by stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
+),
+duplicated as (
+    select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
+),
+waiting as (
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+)
+select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
+from counted cross join missing cross join duplicated cross join waiting;
+
+-- check the snapshots  (only if num_several_versions)
+with counted as (
+    select
+        count(case when __auto_cdc_is_read then 1 end) as num_read_rows,
+        count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
+        (select count(*) from (select tgt.`id` from shop.customers as tgt) as standing)
+            - count(case when not __auto_cdc_is_read then 1 end) as met
+    from shop.`customers__auto_cdc_stage`
+),
+missing as (
+    select
+        count(case when stg.__auto_cdc_sequence is null then 1 end) as null_version,
+        min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
+        count(case when stg.`id` is null then 1 end) as null_key_0,
+        min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
+    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+),
+repeated as (
+    select stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+    group by stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
+),
+duplicated as (
+    select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
+),
+waiting as (
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+)
+select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
+from counted cross join missing cross join duplicated cross join waiting;
+
+-- keep what differs from the target  (only if num_single_versions)
+drop table if exists shop.`customers__auto_cdc_winners`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_winners` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select
+    stg.`id` as `id`,
+    stg.`name` as `name`,
+    stg.`note` as `note`,
+    stg.`operation` as `operation`,
+    (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+    case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
+    stg.__auto_cdc_locator
+from shop.`customers__auto_cdc_stage` as stg
+where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
+) as src;
+
+-- count the differences  (only if num_single_versions)
+with counted as (
+    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop.`customers__auto_cdc_winners`
+),
+by_hand as (
+    select count(*) as repeated_keys, min('id=' || coalesce(cast(found.`id` as string), 'null')) as repeated_keys_example
+    from (select `id` from shop.`customers__auto_cdc_winners` group by `id` having count(*) > 1) as found
+),
+stored as (
+    select count(*) as __auto_cdc_copies from shop.customers
+),
+sizes as (
+    select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
+    from shop.`customers__auto_cdc_versions` as ver left join (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    where ver.__auto_cdc_place is not null
+    group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
+),
+before as (
+    select sizes.__auto_cdc_sequence,
+        coalesce(lag(sizes.__auto_cdc_copies) over (order by sizes.__auto_cdc_place), stored.__auto_cdc_copies) as __auto_cdc_copies
+    from sizes cross join stored
+),
+present as (
+    select stg.`id`, ver.__auto_cdc_place
+    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+    join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+),
+past as (
+    select `id`, __auto_cdc_place + 1 as __auto_cdc_place from present
+    union all
+    select `id`, 1 as __auto_cdc_place from shop.customers
+),
+deletes as (
+    select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
+    from past join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    where not exists (
+        select 1 from present as now where now.`id` = past.`id` and now.__auto_cdc_place = past.__auto_cdc_place
+    )
+    group by ver.__auto_cdc_sequence
+),
+greedy as (
+    select count(*) as greedy_versions, min('version ' || cast(before.__auto_cdc_sequence as string) || ' deletes ' || cast(deletes.__auto_cdc_ways as string) || ' of ' || cast(before.__auto_cdc_copies as string) || ' rows') as greedy_versions_example
+    from deletes join before on before.__auto_cdc_sequence = deletes.__auto_cdc_sequence
+    where deletes.__auto_cdc_ways > 0.5 * before.__auto_cdc_copies
+)
+select *
+from counted cross join by_hand cross join greedy;
+
+-- compare the snapshots  (only if num_several_versions)
+drop table if exists shop.`customers__auto_cdc_winners`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_winners` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select stg.`id` as `id`, stg.`name` as `name`, stg.`note` as `note`, stg.`operation` as `operation`, stg.__auto_cdc_sequence, 'upsert' as __auto_cdc_kind
+from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) and not stg.__auto_cdc_same
+union all
+select tgt.`id`, cast(null as string) as `name`, cast(null as string) as `note`, cast(null as string) as `operation`, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as tgt
+where not exists (select 1 from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) and stg.__auto_cdc_locator = coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'))
+) as src;
+
+-- count the differences  (only if num_several_versions)
+with counted as (
+    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop.`customers__auto_cdc_winners`
+),
+by_hand as (
+    select count(*) as repeated_keys, min('id=' || coalesce(cast(found.`id` as string), 'null')) as repeated_keys_example
+    from (select `id` from shop.`customers__auto_cdc_winners` group by `id` having count(*) > 1) as found
+),
+stored as (
+    select count(*) as __auto_cdc_copies from shop.customers
+),
+sizes as (
+    select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
+    from shop.`customers__auto_cdc_versions` as ver left join (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    where ver.__auto_cdc_place is not null
+    group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
+),
+before as (
+    select sizes.__auto_cdc_sequence,
+        coalesce(lag(sizes.__auto_cdc_copies) over (order by sizes.__auto_cdc_place), stored.__auto_cdc_copies) as __auto_cdc_copies
+    from sizes cross join stored
+),
+present as (
+    select stg.`id`, ver.__auto_cdc_place
+    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+    join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+),
+past as (
+    select `id`, __auto_cdc_place + 1 as __auto_cdc_place from present
+    union all
+    select `id`, 1 as __auto_cdc_place from shop.customers
+),
+deletes as (
+    select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
+    from past join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    where not exists (
+        select 1 from present as now where now.`id` = past.`id` and now.__auto_cdc_place = past.__auto_cdc_place
+    )
+    group by ver.__auto_cdc_sequence
+),
+greedy as (
+    select count(*) as greedy_versions, min('version ' || cast(before.__auto_cdc_sequence as string) || ' deletes ' || cast(deletes.__auto_cdc_ways as string) || ' of ' || cast(before.__auto_cdc_copies as string) || ' rows') as greedy_versions_example
+    from deletes join before on before.__auto_cdc_sequence = deletes.__auto_cdc_sequence
+    where deletes.__auto_cdc_ways > 0.5 * before.__auto_cdc_copies
+)
+select *
+from counted cross join by_hand cross join greedy;
+
+-- find the rows of the touched keys  (only if num_new_events)
+drop table if exists shop.`customers__auto_cdc_gone`
+-- auto_cdc: next statement
+create table shop.`customers__auto_cdc_gone` using iceberg as
+select src.*, monotonically_increasing_id() as __auto_cdc_row
+from (
+select coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-') as __auto_cdc_locator, won.__auto_cdc_kind
+from shop.customers as tgt
+join shop.`customers__auto_cdc_winners` as won on won.`id` = tgt.`id`
+) as src;
+
+-- clear what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
+drop table if exists shop.`customers__auto_cdc_target_changes`;
+
+-- make room for what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
+create table shop.`customers__auto_cdc_target_changes` (
+    `id` int,
+    `name` string,
+    `note` string,
+    `operation` string,
+    __auto_cdc_locator string,
+    __auto_cdc_action string,
+    __auto_cdc_step int
+) using iceberg;
+
+-- write down what becomes of shop.customers  (only if num_new_events)
+insert into shop.`customers__auto_cdc_target_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    place as __auto_cdc_locator,
+    'gone' as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (
+select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+) as gone(place) where place is not null
+union all
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.`name` as string) as `name`,
+    cast(row_born.`note` as string) as `note`,
+    cast(row_born.`operation` as string) as `operation`,
+    coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-') as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    1 as __auto_cdc_step
+from (
+select
+    born.`id`,
+    born.`name`,
+    born.`note`,
+    born.`operation`
+from (
+select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+) as born(`id`, `name`, `note`, `operation`)
+) as row_born
+) as added;
+
+-- count what is written  (only if num_new_events or num_snapshot_versions)
+select
+    count(case when __auto_cdc_step = 1 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
+from shop.`customers__auto_cdc_target_changes`;
+
+-- clear what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
+drop table if exists shop.`customers__auto_cdc_companion_changes`;
+
+-- make room for what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
+create table shop.`customers__auto_cdc_companion_changes` (
+    `id` int,
+    __auto_cdc_sequence timestamp_ntz,
+    __auto_cdc_kind string,
+    __auto_cdc_control string,
+    __auto_cdc_locator string,
+    __auto_cdc_action string,
+    __auto_cdc_step int
+) using iceberg;
+
+-- write down what becomes of shop.customers__auto_cdc  (only if num_snapshot_versions)
+insert into shop.`customers__auto_cdc_companion_changes`
+select * from (
+select
+    cast(null as int) as `id`,
+    cast(value as timestamp_ntz) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_control,
+    place as __auto_cdc_locator,
+    'ended' as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (
+select concat(coalesce(concat(length(cast(cmp.`id` as string)), ':', cast(cmp.`id` as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_sequence as string)), ':', cast(cmp.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_kind as string)), ':', cast(cmp.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_control as string)), ':', cast(cmp.__auto_cdc_control as string)), '-')) as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as value
+from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
+) as ended(place, value)
+union all
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
+    cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
+    concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_sequence as string)), ':', cast(row_born.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_kind as string)), ':', cast(row_born.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_control as string)), ':', cast(row_born.__auto_cdc_control as string)), '-')) as __auto_cdc_locator,
+    'born' as __auto_cdc_action,
+    1 as __auto_cdc_step
+from (
+select
+    cast(null as int) as `id`,
+    born.__auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_control
+from (
+select __auto_cdc_sequence from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null
+) as born(__auto_cdc_sequence)
+) as row_born
+) as added;
+
+-- write down what is left to do  (only if num_new_events or num_snapshot_versions)
+merge into shop.customers__auto_cdc as tgt
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`) values (src.`id`, src.`name`, src.`note`, src.`operation`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), \':\', cast(tgt.__auto_cdc_sequence as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as string) as to_do) as src
+on tgt.__auto_cdc_kind = src.kind
+when matched then update set __auto_cdc_control = src.to_do
+when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
+
+-- change shop.customers  (only if num_new_events or num_snapshot_versions)
+merge into shop.customers as tgt using (
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    __auto_cdc_locator, 'gone' as __auto_cdc_action
+from shop.`customers__auto_cdc_target_changes`
+where __auto_cdc_action in ('gone', 'born')
+group by __auto_cdc_locator
+union all
+select `id`, `name`, `note`, `operation`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_target_changes`
+where __auto_cdc_action = 'born'
+) as src
+on coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-') = src.__auto_cdc_locator
+when matched and src.__auto_cdc_action = 'gone' then delete
+when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `operation`) values (src.`id`, src.`name`, src.`note`, src.`operation`);
+
+-- change shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
+merge into shop.customers__auto_cdc as tgt using (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_control,
+    __auto_cdc_locator, 'gone' as __auto_cdc_action
+from shop.`customers__auto_cdc_companion_changes`
+where __auto_cdc_action in ('gone', 'born')
+group by __auto_cdc_locator
+union all
+select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_companion_changes`
+where __auto_cdc_action = 'born'
+union all
+select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_companion_changes`
+where __auto_cdc_action = 'ended'
+) as src
+on concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), ':', cast(tgt.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), ':', cast(tgt.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), ':', cast(tgt.__auto_cdc_control as string)), '-')) = src.__auto_cdc_locator
+when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
+when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- cross it off  (only if num_new_events or num_snapshot_versions)
+delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+
+-- free the working tables
+drop table if exists shop.`customers__auto_cdc_stage`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_versions`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_winners`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_gone`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_target_changes`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_companion_changes`;

@@ -400,7 +400,7 @@ def has_bounds(*, config: Mapping[str, Any], adapter_type: str, target: str, ask
         bounds = {names.RUN}
     if not bounds or engine is None:
         return True
-    columns = {column.name.lower() for column in columns_of(engine, ask, target)}
+    columns = {column.name.lower() for column in columns_of(engine.configured(config, target), ask, target)}
     return bounds <= columns
 
 

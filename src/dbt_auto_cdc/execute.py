@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from dbt_auto_cdc.errors import AutoCdcError, said_by
-from dbt_auto_cdc.plan import Plan, Step
+from dbt_auto_cdc.plan import Plan, Step, is_met
 from dbt_auto_cdc.spec import Expectation
 
 
@@ -113,13 +113,13 @@ def execute(plan: Plan, send: Send, tell: Tell | None = None, outcome: Outcome |
     outcome.expected = plan.expected
     begun = time.perf_counter()
     for number, step in enumerate(plan.steps, start=1):
-        if step.only_if and not any(outcome.measures.get(name) for name in step.only_if):
+        if not is_met(step.only_if, outcome.measures):
             continue
         started = time.perf_counter()
         if tell and started - begun > _LONG:
             place = f"step {number} of {len(plan.steps)}, after {started - begun:.0f} s"
             tell(f"auto_cdc: model {plan.model}: {place}: {step.title}")
-        sent = _sent(plan, step, send)
+        sent = _sent(plan, step.among(outcome.measures), send)
         outcome.seconds[step.name] = time.perf_counter() - started
         if step.measures:
             _judge(plan.model, step, sent.row, outcome)

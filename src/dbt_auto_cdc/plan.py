@@ -6,7 +6,8 @@ Not here: how a plan is made (`materializations`) or run (`macros/run`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -59,6 +60,14 @@ class Write:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A SELECT among those whose rows one statement takes, left out like a step by what `only_if` names."""
+
+    sql: str
+    only_if: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Fault:
     """What an engine may say of what it reads, as a pattern, and what that means to the user."""
 
@@ -73,7 +82,8 @@ class Step:
     `only_if` names measures of earlier steps: unless one of them is above zero the statement is not sent. A step
     that `measures` returns one row of named numbers, checked against its `rules`. `counts` names the figure that
     the number of rows it wrote adds to. `writes` says what it does to rows of a target that goes on, `keeps` the same
-    of its companion; one that `settles` may be sent twice, and reads no table but the one that it writes.
+    of its companion; one that `settles` may be sent twice, and reads no table but the one that it writes. Its `parts`
+    follow the statement's beginning, those that are not left out, with a union between them.
     """
 
     name: str
@@ -85,6 +95,7 @@ class Step:
     writes: Write | None = None
     keeps: Write | None = None
     settles: bool = False
+    parts: tuple[Part, ...] = ()
 
     @property
     def title(self) -> str:
@@ -95,6 +106,27 @@ class Step:
     def text(self) -> str:
         """The statement with its name as a comment above it."""
         return f"-- auto_cdc: {self.title}\n{self.sql}"
+
+    def among(self, measures: Mapping[str, int]) -> Step:
+        """Return the step with those of its parts whose measures are above zero, as one statement."""
+        if not self.parts:
+            return self
+        sent = [part.sql for part in self.parts if is_met(part.only_if, measures)]
+        return replace(self, sql="\n".join([self.sql, "\nunion all\n".join(sent)]), parts=())
+
+    @property
+    def script(self) -> str:
+        """The statement as text for a person to read: a part that may be left out says when it is not."""
+        parts = [
+            f"-- only if {' or '.join(part.only_if)}\n{part.sql}" if part.only_if else part.sql
+            for part in self.parts
+        ]
+        return "\n".join([self.sql, "\nunion all\n".join(parts)] if parts else [self.sql])
+
+
+def is_met(only_if: tuple[str, ...], measures: Mapping[str, int]) -> bool:
+    """Tell whether something is not left out: always, or because one of its measures is above zero."""
+    return not only_if or any(measures.get(name) for name in only_if)
 
 
 @dataclass(frozen=True)
@@ -128,6 +160,6 @@ class Plan:
         lines = [f"-- auto_cdc: model {self.model}: {self.action}"]
         for step in (*self.steps, *self.closing):
             condition = f"  (only if {' or '.join(step.only_if)})" if step.only_if else ""
-            sql = step.sql if step.sql.endswith(";") else f"{step.sql};"
+            sql = step.script if step.script.endswith(";") else f"{step.script};"
             lines.append(f"\n-- {step.title}{condition}\n{sql}")
         return "\n".join(lines) + "\n"

@@ -166,7 +166,7 @@ def test_streams_that_are_stopped(monkeypatch: pytest.MonkeyPatch, mode: str, ad
         target = Direct(connection)  # type: ignore[arg-type]
         for number in range(RUNS):
             create_table(connection, "feed", COLUMNS, feed(number, mode))  # type: ignore[arg-type]
-            connection.written, connection.stop_after = 0, source.randint(0, longest)
+            connection.written, connection.stop_after = 0, source.randint(0, longest - 1)
             try:
                 target.run(config)
             except Stopped:

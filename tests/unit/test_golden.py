@@ -45,7 +45,7 @@ def trees(name: str) -> list[tuple[str, exp.Expression]]:
     engine, found = engine_of(name), []
     for mode in MODES:
         for step in steps(name, mode):
-            for sql in engine.statements(step.sql):
+            for sql in engine.statements(step.script):
                 place = f"{name} {mode}: {step.name}"
                 found += [(place, tree) for tree in sqlglot.parse(sql, read=name) if tree is not None]
     return found
@@ -105,7 +105,7 @@ def test_each_statement_is_one_that_its_dialect_knows(name: str) -> None:
     """A parser of the dialect takes it whole; of PostgreSQL's blocks and statistics it sees only that they are some."""
     from sqlglot import exp
 
-    sent = sum(len(engine_of(name).statements(step.sql)) for mode in MODES for step in steps(name, mode))
+    sent = sum(len(engine_of(name).statements(step.script)) for mode in MODES for step in steps(name, mode))
     unknown = [place for place, tree in trees(name) if isinstance(tree, exp.Command)]
     assert sent <= len(trees(name))
     if name != "postgres":
@@ -132,7 +132,9 @@ def test_what_is_never_emitted(name: str) -> None:
         *(exp.Struct, exp.MD5, exp.SHA, exp.SHA2, exp.Lateral, exp.Unnest),
     )
     assert [] == found(name, *banned)
-    assert [] == [step.name for mode in MODES for step in steps(name, mode) if "infinity" in step.sql.lower()]
+    assert [] == [
+        step.name for mode in MODES for step in steps(name, mode) if "infinity" in step.script.lower()
+    ]
     for place, tree in trees(name):
         for select in tree.find_all(exp.Select):
             assert not select.args.get("windows"), f"{place}: a window with a name"

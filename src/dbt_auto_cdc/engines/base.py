@@ -34,8 +34,9 @@ class Engine:
     going to do before it does it (`materializations.journal`); `table_options` are what follows the columns of a table
     there, and `not_served` names options that mean too much for it: of some, as in `equal_sequence=append`, one value.
     One that `merges` does what is written down in one statement; `layout` is how the target's rows lie, as the model
-    has it configured, and `text_limit` how many bytes a text has at most, if there is a limit. `scratch` is where a
-    query's columns are told, by a relation beside the target. `is_run` says that this repository's tests run on it.
+    has it configured, and `text_limit` how many bytes a text has at most, if there is a limit. One that
+    `replaces_tables` puts a new table in the place of one that is there at once. `scratch` is where a query's columns
+    are told, by a relation beside the target. `is_run` says that this repository's tests run on it.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Engine:
     logs_runs: bool = True
     text_type: str = "varchar"
     alters_tables: bool = True
+    replaces_tables: bool = True
     table_options: str = ""
     is_run: bool = True
     merges: bool = True
@@ -382,7 +384,24 @@ class Engine:
         return ""
 
     def define(self, relation: str, types: Mapping[str, str]) -> str:
-        """Return the statement that makes an empty table of columns with types; asked without `transactions`."""
+        """Return the statement that makes an empty table of columns with types, in the place of an older one.
+
+        Asked without `transactions`.
+        """
+        raise NotImplementedError
+
+    def fill(self, relation: str, types: Mapping[str, str], query: Query) -> list[str]:
+        """Return the statements that make a target of columns with types and fill it, in the place of an older one.
+
+        Asked without `transactions`.
+        """
+        return [self.define(relation, types) + self.layout, self.insert(relation, list(types), query)]
+
+    def refill(self, relation: str) -> str:
+        """Return what has to stand before a query to make a table of its rows, in the place of an older one.
+
+        Asked without `transactions`.
+        """
         raise NotImplementedError
 
     def layout_of_companion(self, keys: list[str]) -> str:

@@ -33,7 +33,9 @@ class Databricks(Spark):
         plain = super().configured({**config, "file_format": chosen}, model)
         clusters = listed(config.get("liquid_clustered_by"))
         layout = f" cluster by ({', '.join(clusters)})" if clusters else plain.layout
-        return replace(plain, layout=layout, alters_tables=True, comparable_structs=True)
+        return replace(
+            plain, layout=layout, alters_tables=True, replaces_tables=True, comparable_structs=True
+        )
 
     def alters(self, stored: str, incoming: str) -> bool:
         """Whether a column can be given a wider type: a table has to be prepared for that, so none is."""

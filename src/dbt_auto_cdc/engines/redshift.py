@@ -29,7 +29,6 @@ class Redshift(Stepwise):
     """
 
     number = "cast(row_number() over () as varchar(20))"
-    creates = "create table"
     ordered = (*_NUMBERS, "character varying", "character", "date", "time without time zone", "timestamp")
     # The text of a float leaves digits out.
     untold = ("real", "double precision", "super", "geometry", "geography", "hllsketch")
@@ -115,5 +114,12 @@ class Redshift(Stepwise):
 
 
 ENGINE = Redshift(
-    **facts(name="Redshift", identifier_limit=127, text_type=_TEXT, merges=False, text_limit=_LONGEST)
+    **facts(
+        name="Redshift",
+        identifier_limit=127,
+        replaces_tables=False,
+        text_type=_TEXT,
+        merges=False,
+        text_limit=_LONGEST,
+    )
 )

@@ -75,8 +75,14 @@ class Spark(Engine):
             layout=f" partitioned by ({', '.join(parts)})" if parts else "",
             table_options=f" using {chosen}",
             alters_tables=chosen == "iceberg",
+            replaces_tables=chosen == "iceberg",
             comparable_structs=chosen == "iceberg",
         )
+
+    @property
+    def is_sail(self) -> bool:
+        """Whether tables are Delta's, of which Sail knows less than Spark does of Iceberg's."""
+        return not self.replaces_tables
 
     # names and values
 
@@ -210,6 +216,8 @@ class Spark(Engine):
 
         DESCRIBE QUERY is not known to Sail. Sessions may be shared between threads, hence a name for each query.
         """
+        if not self.is_sail:
+            return f"describe query\n{query}"
         view = self.quote(described_name(query))
         return f"create or replace temporary view {view} as\n{query}{_NEXT}describe table {view}"
 
@@ -218,9 +226,9 @@ class Spark(Engine):
         return f"create or replace temporary view {name} as\n{query.render()}"
 
     def create_working(self, name: str, query: Query, *, keys: Sequence[str] = ()) -> str:
-        """Return the statements that fill a working table, whose rows are numbered, in the place of an older one."""
+        """Return the statement that fills a working table, whose rows are numbered, in the place of an older one."""
         del keys
-        return f"drop table if exists {name}{_NEXT}create table {name}{self.table_options} as\n{self._numbered(query)}"
+        return f"{self.refill(name)}\n{self._numbered(query)}"
 
     def add_working(self, name: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows to a working table, numbered for themselves."""
@@ -232,12 +240,38 @@ class Spark(Engine):
 
     def drop_working(self, working: list[str]) -> str:
         """Return the statements that free working tables."""
-        return _NEXT.join(f"drop table if exists {name}" for name in working)
+        return _NEXT.join(map(self.drop_table, working))
+
+    def drop_table(self, relation: str) -> str:
+        """Return the statement that drops a table with its files, which Iceberg would leave where they are."""
+        files = " purge" if "iceberg" in self.table_options else ""
+        return f"drop table if exists {relation}{files}"
+
+    def fill(self, relation: str, types: Mapping[str, str], query: Query) -> list[str]:
+        """Return the statement that makes a table of a query's rows; readers see the old one until it is complete.
+
+        Not of Delta tables: Sail would forbid nulls in those columns in which there are none yet.
+        """
+        if self.is_sail:
+            return super().fill(relation, types, query)
+        values = ",\n    ".join(f"cast(added.{name} as {kind}) as {name}" for name, kind in types.items())
+        rows = f"select\n    {values}\nfrom (\n{query.render()}\n) as added({', '.join(types)})"
+        return [f"create or replace table {relation}{self.table_options}{self.layout} as\n{rows}"]
+
+    def refill(self, relation: str) -> str:
+        """Return the beginning of the statement that makes a table of a query's rows, in the place of an older one."""
+        return f"{self._made(relation)}{self.table_options} as"
+
+    def _made(self, relation: str) -> str:
+        """Return the beginning of what makes a table anew: Sail replaces the rows of one, not its columns."""
+        if self.is_sail:
+            return f"{self.drop_table(relation)}{_NEXT}create table {relation}"
+        return f"create or replace table {relation}"
 
     def define(self, relation: str, types: Mapping[str, str]) -> str:
-        """Return the statement that makes an empty table: made of a query, Sail would forbid nulls here and there."""
+        """Return the statement that makes an empty table, in the place of an older one."""
         columns = ",\n    ".join(f"{name} {kind}" for name, kind in types.items())
-        return f"create table {relation} (\n    {columns}\n){self.table_options}"
+        return f"{self._made(relation)} (\n    {columns}\n){self.table_options}"
 
     def insert(self, relation: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows, of all columns in their order: the others would be lost."""

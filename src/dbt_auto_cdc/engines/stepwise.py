@@ -49,8 +49,9 @@ class Stepwise(Engine):
     """No transactions, no places of rows, working tables that are tables beside the target.
 
     A row of a target or companion is found again by what tells it, as text; a working table gets a column that tells
-    its rows apart. `number` is the expression for that, and `creates` begins the statement that makes such a table;
-    `ordered` are the types that have an order, and `untold` those whose values no text tells apart.
+    its rows apart. `number` is the expression for that, and `creates` begins the statement that makes such a table,
+    where one takes the place of another at once; `ordered` are the types that have an order, and `untold` those whose
+    values no text tells apart.
     """
 
     number = "cast(row_number() over () as varchar)"
@@ -122,8 +123,17 @@ class Stepwise(Engine):
     def create_working(self, name: str, query: Query, *, keys: Sequence[str] = ()) -> str:
         """Return the statement that fills a working table, in the place of an older one."""
         del keys
-        made = f"{self.creates} {name} as\n{self._numbered(query)}"
-        return made if "or replace" in self.creates else f"{self.drop_table(name)}{NEXT}{made}"
+        return f"{self.refill(name)}\n{self._numbered(query)}"
+
+    def _made(self, relation: str, creates: str = "create or replace table") -> str:
+        """Return the beginning of the statements that make a table in the place of an older one."""
+        if self.replaces_tables:
+            return f"{creates} {relation}"
+        return f"{self.drop_table(relation)}{NEXT}create table {relation}"
+
+    def refill(self, relation: str) -> str:
+        """Return the beginning of the statements that make a table of a query's rows, in the place of an older one."""
+        return f"{self._made(relation, self.creates)} as"
 
     def add_working(self, name: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows to a working table, told apart like the others."""
@@ -137,9 +147,9 @@ class Stepwise(Engine):
         return NEXT.join(self.drop_table(name) for name in working)
 
     def define(self, relation: str, types: Mapping[str, str]) -> str:
-        """Return the statement that makes an empty table."""
+        """Return the statements that make an empty table, in the place of an older one."""
         columns = (f"{name} {kind}" for name, kind in types.items())
-        return f"create table {relation} (\n    {comma(columns)}\n){self.table_options}"
+        return f"{self._made(relation)} (\n    {comma(columns)}\n){self.table_options}"
 
     def insert(self, relation: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows; without names they have all columns in their order."""

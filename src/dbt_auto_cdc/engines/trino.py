@@ -21,8 +21,6 @@ class Trino(Stepwise):
     """Each statement commits itself; names are in small letters, in quotes too."""
 
     number = "cast(uuid() as varchar)"
-    # Not every catalog knows how to replace a table.
-    creates = "create table"
     ordered = (*_INTEGERS, "decimal", "real", "double", "varchar", "char", "date", "time", "timestamp")
     untold = ("array", "map", "row", "json", "variant")
 
@@ -85,4 +83,5 @@ class Trino(Stepwise):
         return f" with ({', '.join(f'{name} = {value}' for name, value in properties.items())})"
 
 
-ENGINE = Trino(**facts(name="Trino", identifier_limit=128))
+# Not every catalog knows how to replace a table.
+ENGINE = Trino(**facts(name="Trino", identifier_limit=128, replaces_tables=False))

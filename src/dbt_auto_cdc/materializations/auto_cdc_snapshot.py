@@ -63,7 +63,7 @@ def _scd1(job: Job, before: State, read: tuple[Step, ...]) -> tuple[tuple[Step, 
     if job.builds:
         return (*read, *tables.build(job, before, snapshot.rows(job), _remembers(job))), working
     written = (
-        scd1.gone_rows(job, (check.NEW,)),
+        *scd1.gone_rows(job, (check.NEW,)),
         *scd1.write(job, snapshot.rows(job)),
         *snapshot.remember(job),
     )

@@ -3,11 +3,12 @@
 Not here: which rows there are to write (`scd.writes` says it of each step).
 
 A run on a target that goes on first puts everything that is to change into two working tables, one for the target and
-one for the companion. Then one statement puts the statements that are left into the companion, as its row of kind
-`journal`; these are sent, and the last one removes that row. Each of them may be sent again, after it and after those
-that follow: all rows that go or come are looked for by what tells them, and rows that come take the place of
-themselves. So a run that finds such a row sends them again before anything else, and one that finds none has nothing
-to repair. Rows that are only added are the exception: they would come twice, once from the run that is finished and
+one for the companion; but for what working tables have already, from which the same rows come until the run ends. Then
+one statement puts the statements that are left into the companion, as its row of kind `journal`; these are sent, and
+the last one removes that row. Each of them may be sent again, after it and after those that follow: all rows that go or
+come are looked for by what tells them, and rows that come take the place of themselves. So a run that finds such a row
+sends them again before anything else, and one that finds none has nothing to repair. Rows that are only added are the
+exception: they would come twice, once from the run that is finished and
 once from the next; so there the row tells how to take them back.
 
 A first build has no need of it: its companion is filled last, and one without a record is not finished.
@@ -21,12 +22,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.plan import Plan, Step, Write
+from dbt_auto_cdc.plan import Part, Plan, Step, Write
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.sql import Query, comma
+from dbt_auto_cdc.sql import Query, comma, indented, is_read
 from dbt_auto_cdc.state import State
 
 GONE, BORN, ENDED = "gone", "born", "ended"
+_UNION = "\nunion all\n"
+_NO_ROW = "(select 1 as one) as nothing\nwhere false"
 WORKING = (names.TARGET_CHANGES, names.COMPANION_CHANGES)
 
 
@@ -34,11 +37,18 @@ class _Changes:
     """What a run is going to do to one relation, and the working table that holds it."""
 
     def __init__(
-        self, engine: Engine, tables: tuple[str, str], types: Mapping[str, str], identity: Mapping[str, str]
+        self,
+        engine: Engine,
+        tables: tuple[str, str],
+        types: Mapping[str, str],
+        *,
+        identity: Mapping[str, str],
+        changing: tuple[str, ...],
     ) -> None:
         self.engine = engine
         self.relation, self.table = tables
         self.types, self.identity = types, identity
+        self.changing = changing
         self.writes: list[tuple[Step, Write]] = []
 
     def wrote_down(self, whenever: tuple[str, ...]) -> Iterable[Step]:
@@ -46,24 +56,35 @@ class _Changes:
 
         The table is there `whenever` the statements are sent that read it, if need be without a row.
         """
-        if not self.writes:
-            return
-        what = f"what becomes of {self.relation}"
-        kind = self.engine.text_type
-        own = {names.LOCATOR: kind, names.ACTION: kind, names.STEP: "int"}
-        made = self.engine.define(self.table, {**self.types, **own})
-        yield Step(f"clear {what}", self.engine.drop_table(self.table), whenever)
-        yield Step(f"make room for {what}", made, whenever)
-        for only_if in dict.fromkeys(step.only_if for step, _ in self.writes):
-            parts = [
-                part
-                for number, (step, write) in enumerate(self.writes)
-                if step.only_if == only_if
-                for part in self._parts(number, write)
-            ]
-            query = Query().then("changes", "\nunion all\n".join(parts))
-            yield Step(f"write down {what}", self.engine.insert(self.table, [], query), only_if)
+        if self.writes and not self.is_settled:
+            nothing = Part(self._row({}, place=self._null_place, action=("", 0)) + _NO_ROW)
+            parts = (nothing, *self._parts())
+            sql = self.engine.refill(self.table)
+            yield Step(f"write down what becomes of {self.relation}", sql, whenever, parts=parts)
         yield from self._counted(whenever)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the rows come from working tables alone, and all or none of them: nothing need be written down."""
+        queries = [
+            query.render()
+            for _, write in self.writes
+            for query in (write.gone, write.born, write.ended)
+            if query is not None
+        ]
+        reads = any(is_read(relation, query) for relation in self.changing for query in queries)
+        return self.engine.merges and len({step.only_if for step, _ in self.writes}) == 1 and not reads
+
+    @property
+    def _source(self) -> str:
+        """The rows that go, come and end, as something to select from."""
+        if not self.is_settled:
+            return self.table
+        return f"(\n{indented(_UNION.join(part.sql for part in self._parts()))}\n) as changes"
+
+    @property
+    def _null_place(self) -> str:
+        return self.engine.null(self.engine.text_type)
 
     def _counted(self, whenever: tuple[str, ...]) -> Iterable[Step]:
         """Count what is written, which the engine does not tell."""
@@ -80,10 +101,21 @@ class _Changes:
                 for name, which in counts.items()
             )
             yield Step(
-                "count what is written", f"select\n    {figures}\nfrom {self.table}", whenever, measures=True
+                "count what is written",
+                f"select\n    {figures}\nfrom {self._source}",
+                whenever,
+                measures=True,
             )
 
-    def _parts(self, number: int, write: Write) -> Iterable[str]:
+    def _parts(self) -> list[Part]:
+        """Return the SELECTs of the rows of all steps."""
+        return [
+            Part(sql, step.only_if)
+            for number, (step, write) in enumerate(self.writes)
+            for sql in self._rows(number, write)
+        ]
+
+    def _rows(self, number: int, write: Write) -> Iterable[str]:
         """Return the SELECTs of the rows of one step, its number with them."""
         kind = self.engine.text_type
         if write.gone:
@@ -113,26 +145,35 @@ class _Changes:
             for name, kind in self.types.items()
         ]
         what, number = action
-        columns += [f"{place} as {names.LOCATOR}", f"'{what}' as {names.ACTION}", f"{number} as {names.STEP}"]
+        told = f"cast('{what}' as {self.engine.text_type})"
+        columns += [f"{place} as {names.LOCATOR}", f"{told} as {names.ACTION}", f"{number} as {names.STEP}"]
         return f"select\n    {comma(columns)}\nfrom "
 
-    def applied(self) -> list[str]:
-        """Return the statement that does it: whatever is told like a row that goes or comes goes, then rows come."""
+    def applied(self, *, crosses_off: bool = False) -> list[str]:
+        """Return the statement that does it: whatever is told like a row that goes or comes goes, then rows come.
+
+        That of a companion also `crosses_off` what was written down as left to do, where it is one statement.
+        """
         if not self.writes:
             return []
         if not self.engine.merges:
             return self._applied_in_parts()
         nulls = [f"{self.engine.null(kind)} as {name}" for name, kind in self.types.items()]
         columns = ", ".join(self.types)
-        going = f"select\n    {comma(nulls)},\n    {names.LOCATOR}, '{GONE}' as {names.ACTION}\nfrom {self.table}\n"
+        source_rows = self._source
+        going = f"select\n    {comma(nulls)},\n    {names.LOCATOR}, '{GONE}' as {names.ACTION}\nfrom {source_rows}\n"
         going += f"where {names.ACTION} in ('{GONE}', '{BORN}')\ngroup by {names.LOCATOR}"
-        staying = f"select {columns}, {names.LOCATOR}, {names.ACTION}\nfrom {self.table}\n"
+        staying = f"select {columns}, {names.LOCATOR}, {names.ACTION}\nfrom {source_rows}\n"
         staying += f"where {names.ACTION} = '{ENDED}'"
         coming = (
-            f"select {columns}, {self.engine.null(self.engine.text_type)} as {names.LOCATOR}, {names.ACTION}\n"
-            f"from {self.table}\nwhere {names.ACTION} = '{BORN}'"
+            f"select {columns}, {self._null_place} as {names.LOCATOR}, {names.ACTION}\n"
+            f"from {source_rows}\nwhere {names.ACTION} = '{BORN}'"
         )
         source = [going, coming]
+        place = self.engine.place("tgt", self.identity.items())
+        if crosses_off:
+            note = f"from {self.relation} as tgt where tgt.{names.KIND} = '{names.JOURNAL}'"
+            source.append(f"select\n    {comma(nulls)},\n    {place}, '{GONE}' as {names.ACTION}\n{note}")
         matched = [f"when matched and src.{names.ACTION} = '{GONE}' then delete"]
         for column in dict.fromkeys(
             name for _, write in self.writes if write.ended for name in write.columns
@@ -142,8 +183,7 @@ class _Changes:
                 f"when matched and src.{names.ACTION} = '{ENDED}' then update set {column} = src.{column}"
             )
         values = ", ".join(f"src.{name}" for name in self.types)
-        union = "\nunion all\n".join(source)
-        place = self.engine.place("tgt", self.identity.items())
+        union = _UNION.join(source)
         return [
             "\n".join(
                 [
@@ -189,9 +229,12 @@ def journaled(
         return (*first, *settled)
     if job.spec.appends:
         return (*first, *_appended(job, target, settled))
+    is_crossed_off = bool(companion.writes) and job.engine.merges
     to_do = [
-        *((f"change {what.relation}", sql) for what in (target, companion) for sql in what.applied()),
+        *((f"change {target.relation}", sql) for sql in target.applied()),
         *((step.name, step.sql) for step in settled),
+        *((f"change {companion.relation}", sql) for sql in companion.applied(crosses_off=True)),
+        *([] if is_crossed_off else [("cross it off", _crossed_off(job.companion))]),
     ]
     whenever = () if settled else _any([step for step, _ in (*target.writes, *companion.writes)])
     return (
@@ -200,7 +243,6 @@ def journaled(
         *companion.wrote_down(whenever),
         Step("write down what is left to do", _noted(job, to_do), whenever),
         *(Step(name, sql, whenever) for name, sql in to_do),
-        Step("cross it off", _crossed_off(job.companion), whenever),
     )
 
 
@@ -212,13 +254,15 @@ def _sorted(
         job.engine,
         (job.target, job.working(names.TARGET_CHANGES)),
         target_types,
-        job.identity_in_target,
+        identity=job.identity_in_target,
+        changing=(job.target, job.companion),
     )
     companion = _Changes(
         job.engine,
         (job.companion, job.working(names.COMPANION_CHANGES)),
         companion_types,
-        job.identity_in_companion,
+        identity=job.identity_in_companion,
+        changing=(job.target, job.companion),
     )
     first: list[Step] = []
     settled: list[Step] = []
@@ -302,25 +346,23 @@ def built(
     """Make target and companion, in the place of what is there.
 
     The companion's rows, its record among them, come last: a companion without a record is that of a run that was
-    stopped, and the next one starts over. Where there was a target, it is gone while the new one is made: an engine
-    that renames no tables could not put it there at once.
+    stopped, and the next one starts over. Where no table takes the place of another one at once, the target is gone
+    in between: one without a companion would be taken for somebody else's.
     """
-    engine, steps = job.engine, []
-    if before.target is not None:
-        drop = engine.drop_view if before.target_is_view else engine.drop_table
-        steps.append(Step("drop the old target", drop(job.target)))
-    if before.companion is not None:
-        steps.append(Step("drop the old companion", engine.drop_table(job.companion)))
+    engine, dropped = job.engine, list[Step]()
+    if before.target_is_view:
+        dropped.append(Step("drop the old view", engine.drop_view(job.target)))
+    elif before.target is not None and not engine.replaces_tables:
+        dropped.append(Step("drop the old target", engine.drop_table(job.target)))
     types, remembered = companion
     counted = f"select count(*) as {job.spec.COUNTS} from {job.target}"
     return (
-        *steps,
+        *dropped,
         Step(
             "create the companion",
             engine.define(job.companion, types) + engine.layout_of_companion(job.keys),
         ),
-        Step("create the target", engine.define(job.target, target) + engine.layout),
-        Step("fill the target", engine.insert(job.target, list(target), rows)),
+        *(Step("create the target", sql) for sql in engine.fill(job.target, target, rows)),
         Step("count the rows", counted, measures=True),
         Step("fill the companion", engine.insert(job.companion, list(types), remembered)),
     )

@@ -354,7 +354,8 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
     if not job.engine.transactions and not job.builds:
         steps = journal.journaled(job, steps, target_types(job), companion_types(job))
         working = [*working, *(() if job.spec.appends else journal.WORKING)]
-    tables = [job.working(suffix) for suffix in working]
+    used = "\n".join(step.script for step in steps)
+    tables = [table for table in map(job.working, working) if table in used]
     free = job.engine.drop_working([*tables, *(table for reading in reads for table in reading.working)])
     return Plan(
         model=job.model,

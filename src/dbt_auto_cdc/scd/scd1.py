@@ -11,7 +11,7 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Step
 from dbt_auto_cdc.scd import changes, check, writes
 from dbt_auto_cdc.scd.job import Job, of
-from dbt_auto_cdc.sql import Query, any_of, comma
+from dbt_auto_cdc.sql import Query, any_of, comma, indented
 
 TRUNCATION = "truncation"
 
@@ -125,22 +125,33 @@ def judged(job: Job) -> tuple[Step, ...]:
     gone = (
         f"select count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows\nfrom {_gone(job)}"
     )
-    return (winners(job), gone_rows(job), check.check(job, changes.repeated(job), winners=won, more=gone))
+    return (winners(job), *gone_rows(job), check.check(job, changes.repeated(job), winners=won, more=gone))
 
 
 def _gone(job: Job) -> str:
-    return job.working(names.GONE)
+    """The target's rows of the touched keys, as something to select from."""
+    if job.engine.transactions:
+        return job.working(names.GONE)
+    return f"(\n{indented(_found(job))}\n) as gone"
 
 
-def gone_rows(job: Job, only_if: tuple[str, ...] = ()) -> Step:
-    """Find the target's rows of the touched keys. Out: one row per such row, with what won over it."""
-    query = Query().then(
-        "gone",
+def _found(job: Job) -> str:
+    return (
         f"select {job.at('tgt')} as {names.LOCATOR}, won.{names.KIND}\n"
         f"from {job.target} as tgt\n"
-        f"join {job.working(names.WINNERS)} as won on {job.same_key('won', 'tgt')}",
+        f"join {job.working(names.WINNERS)} as won on {job.same_key('won', 'tgt')}"
     )
-    return Step("find the rows of the touched keys", job.engine.create_working(_gone(job), query), only_if)
+
+
+def gone_rows(job: Job, only_if: tuple[str, ...] = ()) -> tuple[Step, ...]:
+    """Find the target's rows of the touched keys. Out: one row per such row, with what won over it.
+
+    No step where rows are told by their keys, so that they need not be looked for.
+    """
+    if not job.engine.transactions:
+        return ()
+    filled = job.engine.create_working(_gone(job), Query().then("gone", _found(job)))
+    return (Step("find the rows of the touched keys", filled, only_if),)
 
 
 def rows(job: Job) -> Query:
@@ -211,7 +222,10 @@ def _remember(job: Job) -> tuple[Step, ...]:
 
 def write(job: Job, written: Query) -> tuple[Step, ...]:
     """Write whole rows by DELETE and INSERT; nothing else is touched."""
-    gone = Query().then("gone", f"select {names.LOCATOR} from {_gone(job)}")
+    located = f"select {names.LOCATOR} from {_gone(job)}"
+    if not job.engine.transactions:
+        located = f"select {job.at('won')} from {job.working(names.WINNERS)} as won"
+    gone = Query().then("gone", located)
     return (
         writes.delete(job, "delete the rows of the touched keys", gone, only_if=(check.NEW,)),
         writes.insert(job, "insert the rows", written, only_if=(check.NEW,), counts="num_upserted_rows"),

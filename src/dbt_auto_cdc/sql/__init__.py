@@ -44,6 +44,11 @@ _SPANS = r"""'(?:[^']|'')*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|"(?:[^"]|"")*"|`[^`]
 _BREAKS = re.compile(rf"(?P<span>{_SPANS})|\n(?=[^\n])", re.DOTALL)
 
 
+def is_read(relation: str, sql: str) -> bool:
+    """Tell whether the text names a relation, and not one whose name begins like its name."""
+    return re.search(rf"(?<![\w`.\"]){re.escape(relation)}(?![\w`\"])", sql) is not None
+
+
 def indented(sql: str) -> str:
     """Return SQL one level deeper; text and names that go over several lines stay what they are."""
     return INDENT + _BREAKS.sub(lambda found: found["span"] or f"\n{INDENT}", sql)

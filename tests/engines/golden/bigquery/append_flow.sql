@@ -1,14 +1,14 @@
 -- auto_cdc: model customers: build the target
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     __auto_cdc_sequence DATETIME,
     __auto_cdc_kind string,
     __auto_cdc_control string
 );
 
 -- create the target
-create table shop.customers (
+create or replace table shop.customers (
     `id` INT64,
     `name` STRING,
     `note` STRING,
@@ -17,7 +17,7 @@ create table shop.customers (
     __auto_cdc_run bigint
 ) cluster by id;
 
--- fill the target
+-- create the target
 insert into shop.customers (`id`, `name`, `note`, `operation`, `changed_at`, __auto_cdc_run)
 with evaluated as (
     select

@@ -50,7 +50,7 @@ stood as (
 select * from read cross join stood;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     `id` INT64,
     __auto_cdc_sequence DATETIME,
     __auto_cdc_kind string,
@@ -58,7 +58,7 @@ create table shop.customers__auto_cdc (
 ) cluster by `id`;
 
 -- create the target
-create table shop.customers (
+create or replace table shop.customers (
     `id` INT64,
     `name` STRING,
     `note` STRING,
@@ -66,7 +66,7 @@ create table shop.customers (
     `changed_at` DATETIME
 ) cluster by id;
 
--- fill the target
+-- create the target
 insert into shop.customers (`id`, `name`, `note`, `operation`, `changed_at`)
 select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
 from shop.`customers__auto_cdc_stage` as stg
@@ -87,11 +87,7 @@ select
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_stored`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`;
+drop table if exists shop.`customers__auto_cdc_winners`;
 
 -- drop what told the columns
 drop view if exists shop.`customers__auto_cdc_described`;
@@ -193,23 +189,21 @@ select
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
 from shop.`customers__auto_cdc_events`;
 
--- clear what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
-drop table if exists shop.`customers__auto_cdc_target_changes`;
-
--- make room for what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
-create table shop.`customers__auto_cdc_target_changes` (
-    `id` INT64,
-    `name` STRING,
-    `note` STRING,
-    `operation` STRING,
-    `changed_at` DATETIME,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_differing_rows)
-insert into shop.`customers__auto_cdc_target_changes`
+-- write down what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
+create or replace table shop.`customers__auto_cdc_target_changes` as
+select
+    cast(null as INT64) as `id`,
+    cast(null as STRING) as `name`,
+    cast(null as STRING) as `note`,
+    cast(null as STRING) as `operation`,
+    cast(null as DATETIME) as `changed_at`,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_differing_rows
 select
     cast(null as INT64) as `id`,
     cast(null as STRING) as `name`,
@@ -217,7 +211,7 @@ select
     cast(null as STRING) as `operation`,
     cast(null as DATETIME) as `changed_at`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 (select cast(null as string) as place limit 0)
@@ -231,6 +225,7 @@ join (
 )
 ) as gone where place is not null
 union all
+-- only if num_differing_rows
 select
     cast(row_born.`id` as INT64) as `id`,
     cast(row_born.`name` as STRING) as `name`,
@@ -238,7 +233,7 @@ select
     cast(row_born.`operation` as STRING) as `operation`,
     cast(row_born.`changed_at` as DATETIME) as `changed_at`,
     to_json_string(row_born.`id`) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -260,10 +255,9 @@ join (
 where won.__auto_cdc_same
 )
 ) as born
-) as row_born;
-
--- write down what becomes of shop.customers  (only if num_newer_keys)
-insert into shop.`customers__auto_cdc_target_changes`
+) as row_born
+union all
+-- only if num_newer_keys
 select
     cast(null as INT64) as `id`,
     cast(null as STRING) as `name`,
@@ -271,7 +265,7 @@ select
     cast(null as STRING) as `operation`,
     cast(null as DATETIME) as `changed_at`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 (select cast(null as string) as place limit 0)
@@ -284,6 +278,7 @@ where won.__auto_cdc_is_new
 )
 ) as gone where place is not null
 union all
+-- only if num_newer_keys
 select
     cast(row_born.`id` as INT64) as `id`,
     cast(row_born.`name` as STRING) as `name`,
@@ -291,7 +286,7 @@ select
     cast(row_born.`operation` as STRING) as `operation`,
     cast(row_born.`changed_at` as DATETIME) as `changed_at`,
     to_json_string(row_born.`id`) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 select
@@ -320,7 +315,7 @@ from shop.`customers__auto_cdc_target_changes`;
 
 -- write down what is left to do  (only if num_differing_rows or num_newer_keys)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"]]' as string) as to_do) as src
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = \'journal\'"]]' as string) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -358,9 +353,7 @@ drop table if exists shop.`customers__auto_cdc_winners`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_events`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
+drop table if exists shop.`customers__auto_cdc_target_changes`;
 
 -- drop what told the columns
 drop view if exists shop.`customers__auto_cdc_described`;

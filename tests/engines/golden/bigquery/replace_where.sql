@@ -44,14 +44,14 @@ from told
 select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     __auto_cdc_sequence DATETIME,
     __auto_cdc_kind string,
     __auto_cdc_control string
 );
 
 -- create the target
-create table shop.customers (
+create or replace table shop.customers (
     `id` INT64,
     `name` STRING,
     `note` STRING,
@@ -59,7 +59,7 @@ create table shop.customers (
     `changed_at` DATETIME
 ) cluster by id;
 
--- fill the target
+-- create the target
 insert into shop.customers (`id`, `name`, `note`, `operation`, `changed_at`)
 select `id`, `name`, `note`, `operation`, `changed_at`
 from shop.`customers__auto_cdc_stage`
@@ -76,11 +76,7 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "DATETIME", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control;
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`;
+drop table if exists shop.`customers__auto_cdc_stage`;
 
 -- drop what told the columns
 drop view if exists shop.`customers__auto_cdc_described`;
@@ -171,70 +167,9 @@ select
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
 from shop.`customers__auto_cdc_events`;
 
--- clear what becomes of shop.customers  (only if num_differing_rows)
-drop table if exists shop.`customers__auto_cdc_target_changes`;
-
--- make room for what becomes of shop.customers  (only if num_differing_rows)
-create table shop.`customers__auto_cdc_target_changes` (
-    `id` INT64,
-    `name` STRING,
-    `note` STRING,
-    `operation` STRING,
-    `changed_at` DATETIME,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_differing_rows)
-insert into shop.`customers__auto_cdc_target_changes`
-select
-    cast(null as INT64) as `id`,
-    cast(null as STRING) as `name`,
-    cast(null as STRING) as `note`,
-    cast(null as STRING) as `operation`,
-    cast(null as DATETIME) as `changed_at`,
-    place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-(select cast(null as string) as place limit 0)
-union all
-(
-select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
-)
-) as gone where place is not null
-union all
-select
-    cast(row_born.`id` as INT64) as `id`,
-    cast(row_born.`name` as STRING) as `name`,
-    cast(row_born.`note` as STRING) as `note`,
-    cast(row_born.`operation` as STRING) as `operation`,
-    cast(row_born.`changed_at` as DATETIME) as `changed_at`,
-    to_json_string(row_born.`id`) || ',' || to_json_string(row_born.`name`) || ',' || to_json_string(row_born.`note`) || ',' || to_json_string(row_born.`operation`) || ',' || to_json_string(row_born.`changed_at`) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born.`id`,
-    born.`name`,
-    born.`note`,
-    born.`operation`,
-    born.`changed_at`
-from (
-(select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation`, cast(null as DATETIME) as `changed_at` limit 0)
-union all
-(
-select `id`, `name`, `note`, `operation`, `changed_at`
-from shop.`customers__auto_cdc_stage`
-where __auto_cdc_is_new
-)
-) as born
-) as row_born;
-
 -- write down what is left to do  (only if num_differing_rows)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.`name`) || \',\' || to_json_string(tgt.`note`) || \',\' || to_json_string(tgt.`operation`) || \',\' || to_json_string(tgt.`changed_at`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"]]' as string) as to_do) as src
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as STRING) as `name`,\\n        cast(null as STRING) as `note`,\\n        cast(null as STRING) as `operation`,\\n        cast(null as DATETIME) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.`name` as STRING) as `name`,\\n        cast(row_born.`note` as STRING) as `note`,\\n        cast(row_born.`operation` as STRING) as `operation`,\\n        cast(row_born.`changed_at` as DATETIME) as `changed_at`,\\n        to_json_string(row_born.`id`) || \',\' || to_json_string(row_born.`name`) || \',\' || to_json_string(row_born.`note`) || \',\' || to_json_string(row_born.`operation`) || \',\' || to_json_string(row_born.`changed_at`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`,\\n        born.`changed_at`\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation`, cast(null as DATETIME) as `changed_at` limit 0)\\n    union all\\n    (\\n    select `id`, `name`, `note`, `operation`, `changed_at`\\n    from shop.`customers__auto_cdc_stage`\\n    where __auto_cdc_is_new\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as STRING) as `name`,\\n        cast(null as STRING) as `note`,\\n        cast(null as STRING) as `operation`,\\n        cast(null as DATETIME) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.`name` as STRING) as `name`,\\n        cast(row_born.`note` as STRING) as `note`,\\n        cast(row_born.`operation` as STRING) as `operation`,\\n        cast(row_born.`changed_at` as DATETIME) as `changed_at`,\\n        to_json_string(row_born.`id`) || \',\' || to_json_string(row_born.`name`) || \',\' || to_json_string(row_born.`note`) || \',\' || to_json_string(row_born.`operation`) || \',\' || to_json_string(row_born.`changed_at`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`,\\n        born.`changed_at`\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation`, cast(null as DATETIME) as `changed_at` limit 0)\\n    union all\\n    (\\n    select `id`, `name`, `note`, `operation`, `changed_at`\\n    from shop.`customers__auto_cdc_stage`\\n    where __auto_cdc_is_new\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.`name`) || \',\' || to_json_string(tgt.`note`) || \',\' || to_json_string(tgt.`operation`) || \',\' || to_json_string(tgt.`changed_at`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = \'journal\'"]]' as string) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -248,12 +183,100 @@ select
     cast(null as STRING) as `operation`,
     cast(null as DATETIME) as `changed_at`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from (
+    select
+        cast(null as INT64) as `id`,
+        cast(null as STRING) as `name`,
+        cast(null as STRING) as `note`,
+        cast(null as STRING) as `operation`,
+        cast(null as DATETIME) as `changed_at`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    (select cast(null as string) as place limit 0)
+    union all
+    (
+    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+    )
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born.`id` as INT64) as `id`,
+        cast(row_born.`name` as STRING) as `name`,
+        cast(row_born.`note` as STRING) as `note`,
+        cast(row_born.`operation` as STRING) as `operation`,
+        cast(row_born.`changed_at` as DATETIME) as `changed_at`,
+        to_json_string(row_born.`id`) || ',' || to_json_string(row_born.`name`) || ',' || to_json_string(row_born.`note`) || ',' || to_json_string(row_born.`operation`) || ',' || to_json_string(row_born.`changed_at`) as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`operation`,
+        born.`changed_at`
+    from (
+    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation`, cast(null as DATETIME) as `changed_at` limit 0)
+    union all
+    (
+    select `id`, `name`, `note`, `operation`, `changed_at`
+    from shop.`customers__auto_cdc_stage`
+    where __auto_cdc_is_new
+    )
+    ) as born
+    ) as row_born
+) as changes
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 union all
 select `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from (
+    select
+        cast(null as INT64) as `id`,
+        cast(null as STRING) as `name`,
+        cast(null as STRING) as `note`,
+        cast(null as STRING) as `operation`,
+        cast(null as DATETIME) as `changed_at`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    (select cast(null as string) as place limit 0)
+    union all
+    (
+    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+    )
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born.`id` as INT64) as `id`,
+        cast(row_born.`name` as STRING) as `name`,
+        cast(row_born.`note` as STRING) as `note`,
+        cast(row_born.`operation` as STRING) as `operation`,
+        cast(row_born.`changed_at` as DATETIME) as `changed_at`,
+        to_json_string(row_born.`id`) || ',' || to_json_string(row_born.`name`) || ',' || to_json_string(row_born.`note`) || ',' || to_json_string(row_born.`operation`) || ',' || to_json_string(row_born.`changed_at`) as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`operation`,
+        born.`changed_at`
+    from (
+    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation`, cast(null as DATETIME) as `changed_at` limit 0)
+    union all
+    (
+    select `id`, `name`, `note`, `operation`, `changed_at`
+    from shop.`customers__auto_cdc_stage`
+    where __auto_cdc_is_new
+    )
+    ) as born
+    ) as row_born
+) as changes
 where __auto_cdc_action = 'born'
 ) as src
 on to_json_string(tgt.`id`) || ',' || to_json_string(tgt.`name`) || ',' || to_json_string(tgt.`note`) || ',' || to_json_string(tgt.`operation`) || ',' || to_json_string(tgt.`changed_at`) = src.__auto_cdc_locator
@@ -268,11 +291,7 @@ drop table if exists shop.`customers__auto_cdc_stage`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_gone`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
+drop table if exists shop.`customers__auto_cdc_events`;
 
 -- drop what told the columns
 drop view if exists shop.`customers__auto_cdc_described`;

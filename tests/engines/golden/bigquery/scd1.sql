@@ -105,7 +105,7 @@ cross join found
 cross join ties;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     `id` INT64,
     __auto_cdc_sequence DATETIME,
     __auto_cdc_kind string,
@@ -113,14 +113,14 @@ create table shop.customers__auto_cdc (
 ) cluster by `id`;
 
 -- create the target
-create table shop.customers (
+create or replace table shop.customers (
     `id` INT64,
     `name` STRING,
     `note` STRING,
     `changed_at` DATETIME
 ) cluster by id;
 
--- fill the target
+-- create the target
 insert into shop.customers (`id`, `name`, `note`, `changed_at`)
 with upserts as (
     select __auto_cdc_event from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
@@ -158,9 +158,7 @@ drop table if exists shop.`customers__auto_cdc_stage`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_events`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone`;
+drop table if exists shop.`customers__auto_cdc_winners`;
 
 -- drop what told the columns
 drop view if exists shop.`customers__auto_cdc_described`;
@@ -243,15 +241,6 @@ with ranked as (
 select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
 
--- find the rows of the touched keys
-create or replace table shop.`customers__auto_cdc_gone` as
-select src.*, generate_uuid() as __auto_cdc_row
-from (
-select to_json_string(tgt.`id`) as __auto_cdc_locator, won.__auto_cdc_kind
-from shop.customers as tgt
-join shop.`customers__auto_cdc_winners` as won on won.`id` = tgt.`id`
-) as src;
-
 -- check the events
 with counted as (
     select
@@ -300,7 +289,11 @@ ties as (
 ),
 further as (
     select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows
-    from shop.`customers__auto_cdc_gone`
+    from (
+        select to_json_string(tgt.`id`) as __auto_cdc_locator, won.__auto_cdc_kind
+        from shop.customers as tgt
+        join shop.`customers__auto_cdc_winners` as won on won.`id` = tgt.`id`
+    ) as gone
 )
 select *
 from counted
@@ -308,29 +301,27 @@ cross join found
 cross join ties
 cross join further;
 
--- clear what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-drop table if exists shop.`customers__auto_cdc_target_changes`;
-
--- make room for what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-create table shop.`customers__auto_cdc_target_changes` (
-    `id` INT64,
-    `name` STRING,
-    `note` STRING,
-    `changed_at` DATETIME,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_new_truncates)
-insert into shop.`customers__auto_cdc_target_changes`
+-- write down what becomes of shop.customers  (only if num_new_truncates or num_new_events)
+create or replace table shop.`customers__auto_cdc_target_changes` as
+select
+    cast(null as INT64) as `id`,
+    cast(null as STRING) as `name`,
+    cast(null as STRING) as `note`,
+    cast(null as DATETIME) as `changed_at`,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_new_truncates
 select
     cast(null as INT64) as `id`,
     cast(null as STRING) as `name`,
     cast(null as STRING) as `note`,
     cast(null as DATETIME) as `changed_at`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 (select cast(null as string) as place limit 0)
@@ -355,33 +346,33 @@ and not exists (
     where won.`id` = tgt.`id`
 )
 )
-) as gone where place is not null;
-
--- write down what becomes of shop.customers  (only if num_new_events)
-insert into shop.`customers__auto_cdc_target_changes`
+) as gone where place is not null
+union all
+-- only if num_new_events
 select
     cast(null as INT64) as `id`,
     cast(null as STRING) as `name`,
     cast(null as STRING) as `note`,
     cast(null as DATETIME) as `changed_at`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 (select cast(null as string) as place limit 0)
 union all
 (
-select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners` as won
 )
 ) as gone where place is not null
 union all
+-- only if num_new_events
 select
     cast(row_born.`id` as INT64) as `id`,
     cast(row_born.`name` as STRING) as `name`,
     cast(row_born.`note` as STRING) as `note`,
     cast(row_born.`changed_at` as DATETIME) as `changed_at`,
     to_json_string(row_born.`id`) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select
@@ -409,29 +400,27 @@ select
     count(case when __auto_cdc_step = 2 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
 from shop.`customers__auto_cdc_target_changes`;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-create table shop.`customers__auto_cdc_companion_changes` (
-    `id` INT64,
-    __auto_cdc_sequence DATETIME,
-    __auto_cdc_kind string,
-    __auto_cdc_control string,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates)
-insert into shop.`customers__auto_cdc_companion_changes`
+-- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
+create or replace table shop.`customers__auto_cdc_companion_changes` as
+select
+    cast(null as INT64) as `id`,
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_control,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_new_truncates
 select
     cast(null as INT64) as `id`,
     cast(null as DATETIME) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
     cast(null as string) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 (select cast(null as string) as place limit 0)
@@ -449,13 +438,14 @@ where cmp.__auto_cdc_kind = 'truncate' or (cmp.__auto_cdc_kind in ('upsert', 'de
 )
 ) as gone where place is not null
 union all
+-- only if num_new_truncates
 select
     cast(row_born.`id` as INT64) as `id`,
     cast(row_born.__auto_cdc_sequence as DATETIME) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
     to_json_string(row_born.`id`) || ',' || to_json_string(row_born.__auto_cdc_sequence) || ',' || to_json_string(row_born.__auto_cdc_kind) || ',' || to_json_string(row_born.__auto_cdc_control) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -477,17 +467,16 @@ with truncation as (
 select cast(null as INT64) as `id`, sequence as __auto_cdc_sequence, 'truncate' as __auto_cdc_kind from truncation where sequence is not null
 )
 ) as born
-) as row_born;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_new_events)
-insert into shop.`customers__auto_cdc_companion_changes`
+) as row_born
+union all
+-- only if num_new_events
 select
     cast(null as INT64) as `id`,
     cast(null as DATETIME) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
     cast(null as string) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 (select cast(null as string) as place limit 0)
@@ -497,13 +486,14 @@ select __auto_cdc_hidden from shop.`customers__auto_cdc_winners` where __auto_cd
 )
 ) as gone where place is not null
 union all
+-- only if num_new_events
 select
     cast(row_born.`id` as INT64) as `id`,
     cast(row_born.__auto_cdc_sequence as DATETIME) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
     to_json_string(row_born.`id`) || ',' || to_json_string(row_born.__auto_cdc_sequence) || ',' || to_json_string(row_born.__auto_cdc_kind) || ',' || to_json_string(row_born.__auto_cdc_control) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 select
@@ -522,7 +512,7 @@ select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc
 
 -- write down what is left to do  (only if num_new_truncates or num_new_events)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as string) as to_do) as src
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as string) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -562,13 +552,18 @@ union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes`
 where __auto_cdc_action = 'born'
+union all
+select
+    cast(null as INT64) as `id`,
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_control,
+    to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_sequence) || ',' || to_json_string(tgt.__auto_cdc_kind) || ',' || to_json_string(tgt.__auto_cdc_control), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
 ) as src
 on to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_sequence) || ',' || to_json_string(tgt.__auto_cdc_kind) || ',' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
-
--- cross it off  (only if num_new_truncates or num_new_events)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
 
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage`
@@ -576,8 +571,6 @@ drop table if exists shop.`customers__auto_cdc_stage`
 drop table if exists shop.`customers__auto_cdc_events`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_target_changes`
 -- auto_cdc: next statement

@@ -140,7 +140,7 @@ from bounded as evt
 ) as src;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     `id` INT64,
     __auto_cdc_sequence DATETIME,
     __auto_cdc_kind string,
@@ -150,7 +150,7 @@ create table shop.customers__auto_cdc (
 ) cluster by `id`;
 
 -- create the target
-create table shop.customers (
+create or replace table shop.customers (
     `id` INT64,
     `name` STRING,
     `note` STRING,
@@ -158,7 +158,7 @@ create table shop.customers (
     `__END_AT` DATETIME
 ) cluster by id;
 
--- fill the target
+-- create the target
 insert into shop.customers (`id`, `name`, `note`, `__START_AT`, `__END_AT`)
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
@@ -195,12 +195,6 @@ join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_stored`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_line`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_timeline`;
 
@@ -568,23 +562,21 @@ select
     (select min(example) from crossed) as crossed_versions_example
 from shop.`customers__auto_cdc_timeline`;
 
--- clear what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-drop table if exists shop.`customers__auto_cdc_target_changes`;
-
--- make room for what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create table shop.`customers__auto_cdc_target_changes` (
-    `id` INT64,
-    `name` STRING,
-    `note` STRING,
-    `__START_AT` DATETIME,
-    `__END_AT` DATETIME,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_few)
-insert into shop.`customers__auto_cdc_target_changes`
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+create or replace table shop.`customers__auto_cdc_target_changes` as
+select
+    cast(null as INT64) as `id`,
+    cast(null as STRING) as `name`,
+    cast(null as STRING) as `note`,
+    cast(null as DATETIME) as `__START_AT`,
+    cast(null as DATETIME) as `__END_AT`,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_versions_ended_and_few
 select
     cast(null as INT64) as `id`,
     cast(null as STRING) as `name`,
@@ -592,7 +584,7 @@ select
     cast(null as DATETIME) as `__START_AT`,
     cast(null as DATETIME) as `__END_AT`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 (select cast(null as string) as place limit 0)
@@ -606,6 +598,7 @@ where evt.__auto_cdc_locator is not null and not exists (select 1 from kept wher
 )
 ) as gone where place is not null
 union all
+-- only if num_versions_ended_and_few
 select
     cast(row_born.`id` as INT64) as `id`,
     cast(row_born.`name` as STRING) as `name`,
@@ -613,7 +606,7 @@ select
     cast(row_born.`__START_AT` as DATETIME) as `__START_AT`,
     cast(row_born.`__END_AT` as DATETIME) as `__END_AT`,
     to_json_string(row_born.`id`) || ',' || to_json_string(row_born.`__START_AT`) || ',' || to_json_string(row_born.`__END_AT`) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -636,10 +629,9 @@ from shop.`customers__auto_cdc_line` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 )
 ) as born
-) as row_born;
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_many)
-insert into shop.`customers__auto_cdc_target_changes`
+) as row_born
+union all
+-- only if num_versions_ended_and_many
 select
     cast(null as INT64) as `id`,
     cast(null as STRING) as `name`,
@@ -647,7 +639,7 @@ select
     cast(null as DATETIME) as `__START_AT`,
     cast(value as DATETIME) as `__END_AT`,
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 (select cast(null as string) as place, cast(null as DATETIME) as value limit 0)
@@ -657,10 +649,9 @@ select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop.`customers__auto_cdc_timeline`
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 )
-) as ended;
-
--- write down what becomes of shop.customers  (only if num_versions_removed)
-insert into shop.`customers__auto_cdc_target_changes`
+) as ended
+union all
+-- only if num_versions_removed
 select
     cast(null as INT64) as `id`,
     cast(null as STRING) as `name`,
@@ -668,7 +659,7 @@ select
     cast(null as DATETIME) as `__START_AT`,
     cast(null as DATETIME) as `__END_AT`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 (select cast(null as string) as place limit 0)
@@ -680,10 +671,9 @@ with kept as (
 select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 )
-) as gone where place is not null;
-
--- write down what becomes of shop.customers  (only if num_versions_written)
-insert into shop.`customers__auto_cdc_target_changes`
+) as gone where place is not null
+union all
+-- only if num_versions_written
 select
     cast(row_born.`id` as INT64) as `id`,
     cast(row_born.`name` as STRING) as `name`,
@@ -691,7 +681,7 @@ select
     cast(row_born.`__START_AT` as DATETIME) as `__START_AT`,
     cast(row_born.`__END_AT` as DATETIME) as `__END_AT`,
     to_json_string(row_born.`id`) || ',' || to_json_string(row_born.`__START_AT`) || ',' || to_json_string(row_born.`__END_AT`) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     4 as __auto_cdc_step
 from (
 select
@@ -716,24 +706,22 @@ join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born
 ) as row_born;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create table shop.`customers__auto_cdc_companion_changes` (
-    `id` INT64,
-    __auto_cdc_sequence DATETIME,
-    __auto_cdc_kind string,
-    __auto_cdc_run_start DATETIME,
-    `note` STRING,
-    __auto_cdc_control string,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_hidden_forgotten)
-insert into shop.`customers__auto_cdc_companion_changes`
+-- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+create or replace table shop.`customers__auto_cdc_companion_changes` as
+select
+    cast(null as INT64) as `id`,
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as DATETIME) as __auto_cdc_run_start,
+    cast(null as STRING) as `note`,
+    cast(null as string) as __auto_cdc_control,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_hidden_forgotten
 select
     cast(null as INT64) as `id`,
     cast(null as DATETIME) as __auto_cdc_sequence,
@@ -742,7 +730,7 @@ select
     cast(null as STRING) as `note`,
     cast(null as string) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 (select cast(null as string) as place limit 0)
@@ -760,10 +748,9 @@ where __auto_cdc_hidden is not null and not (__auto_cdc_hides and __auto_cdc_hid
 union all
 select locator from orphaned
 )
-) as gone where place is not null;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_hidden_remembered)
-insert into shop.`customers__auto_cdc_companion_changes`
+) as gone where place is not null
+union all
+-- only if num_hidden_remembered
 select
     cast(row_born.`id` as INT64) as `id`,
     cast(row_born.__auto_cdc_sequence as DATETIME) as __auto_cdc_sequence,
@@ -772,7 +759,7 @@ select
     cast(row_born.`note` as STRING) as `note`,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
     to_json_string(row_born.`id`) || ',' || to_json_string(row_born.__auto_cdc_sequence) || ',' || to_json_string(row_born.__auto_cdc_run_start) || ',' || to_json_string(row_born.__auto_cdc_kind) || ',' || to_json_string(row_born.__auto_cdc_control) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -800,7 +787,7 @@ join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as DATETIME) as `__START_AT`,\\n    cast(null as DATETIME) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.`__START_AT`) || \',\' || to_json_string(tgt.`__END_AT`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as DATETIME) as __auto_cdc_run_start,\\n    cast(null as STRING) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_run_start) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]]' as string) as to_do) as src
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as DATETIME) as `__START_AT`,\\n    cast(null as DATETIME) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.`__START_AT`) || \',\' || to_json_string(tgt.`__END_AT`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as DATETIME) as __auto_cdc_run_start,\\n    cast(null as STRING) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as DATETIME) as __auto_cdc_run_start,\\n    cast(null as STRING) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_run_start) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_run_start) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]]' as string) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -848,13 +835,20 @@ union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes`
 where __auto_cdc_action = 'born'
+union all
+select
+    cast(null as INT64) as `id`,
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as DATETIME) as __auto_cdc_run_start,
+    cast(null as STRING) as `note`,
+    cast(null as string) as __auto_cdc_control,
+    to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_sequence) || ',' || to_json_string(tgt.__auto_cdc_run_start) || ',' || to_json_string(tgt.__auto_cdc_kind) || ',' || to_json_string(tgt.__auto_cdc_control), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
 ) as src
 on to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_sequence) || ',' || to_json_string(tgt.__auto_cdc_run_start) || ',' || to_json_string(tgt.__auto_cdc_kind) || ',' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control);
-
--- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
 
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage`

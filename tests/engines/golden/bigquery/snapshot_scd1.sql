@@ -138,7 +138,7 @@ select *
 from greedy;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     `id` INT64,
     __auto_cdc_sequence DATETIME,
     __auto_cdc_kind string,
@@ -146,14 +146,14 @@ create table shop.customers__auto_cdc (
 ) cluster by `id`;
 
 -- create the target
-create table shop.customers (
+create or replace table shop.customers (
     `id` INT64,
     `name` STRING,
     `note` STRING,
     `operation` STRING
 ) cluster by id;
 
--- fill the target
+-- create the target
 insert into shop.customers (`id`, `name`, `note`, `operation`)
 select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_stage` where __auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null);
 
@@ -181,11 +181,7 @@ from shop.`customers__auto_cdc_versions`
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_versions`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone`;
+drop table if exists shop.`customers__auto_cdc_versions`;
 
 -- drop what told the columns
 drop view if exists shop.`customers__auto_cdc_described`;
@@ -463,98 +459,71 @@ greedy as (
 select *
 from counted cross join by_hand cross join greedy;
 
--- find the rows of the touched keys  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_gone` as
-select src.*, generate_uuid() as __auto_cdc_row
-from (
-select to_json_string(tgt.`id`) as __auto_cdc_locator, won.__auto_cdc_kind
-from shop.customers as tgt
-join shop.`customers__auto_cdc_winners` as won on won.`id` = tgt.`id`
-) as src;
-
--- clear what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
-drop table if exists shop.`customers__auto_cdc_target_changes`;
-
--- make room for what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
-create table shop.`customers__auto_cdc_target_changes` (
-    `id` INT64,
-    `name` STRING,
-    `note` STRING,
-    `operation` STRING,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_new_events)
-insert into shop.`customers__auto_cdc_target_changes`
-select
-    cast(null as INT64) as `id`,
-    cast(null as STRING) as `name`,
-    cast(null as STRING) as `note`,
-    cast(null as STRING) as `operation`,
-    place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-(select cast(null as string) as place limit 0)
-union all
-(
-select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
-)
-) as gone where place is not null
-union all
-select
-    cast(row_born.`id` as INT64) as `id`,
-    cast(row_born.`name` as STRING) as `name`,
-    cast(row_born.`note` as STRING) as `note`,
-    cast(row_born.`operation` as STRING) as `operation`,
-    to_json_string(row_born.`id`) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born.`id`,
-    born.`name`,
-    born.`note`,
-    born.`operation`
-from (
-(select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation` limit 0)
-union all
-(
-select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
-)
-) as born
-) as row_born;
-
 -- count what is written  (only if num_new_events or num_snapshot_versions)
 select
     count(case when __auto_cdc_step = 1 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from shop.`customers__auto_cdc_target_changes`;
+from (
+    select
+        cast(null as INT64) as `id`,
+        cast(null as STRING) as `name`,
+        cast(null as STRING) as `note`,
+        cast(null as STRING) as `operation`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    (select cast(null as string) as place limit 0)
+    union all
+    (
+    select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners` as won
+    )
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born.`id` as INT64) as `id`,
+        cast(row_born.`name` as STRING) as `name`,
+        cast(row_born.`note` as STRING) as `note`,
+        cast(row_born.`operation` as STRING) as `operation`,
+        to_json_string(row_born.`id`) as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`operation`
+    from (
+    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation` limit 0)
+    union all
+    (
+    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+    )
+    ) as born
+    ) as row_born
+) as changes;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
-create table shop.`customers__auto_cdc_companion_changes` (
-    `id` INT64,
-    __auto_cdc_sequence DATETIME,
-    __auto_cdc_kind string,
-    __auto_cdc_control string,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_snapshot_versions)
-insert into shop.`customers__auto_cdc_companion_changes`
+-- write down what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
+create or replace table shop.`customers__auto_cdc_companion_changes` as
+select
+    cast(null as INT64) as `id`,
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_control,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_snapshot_versions
 select
     cast(null as INT64) as `id`,
     cast(value as DATETIME) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
     cast(null as string) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 (select cast(null as string) as place, cast(null as DATETIME) as value limit 0)
@@ -565,13 +534,14 @@ from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 )
 ) as ended
 union all
+-- only if num_snapshot_versions
 select
     cast(row_born.`id` as INT64) as `id`,
     cast(row_born.__auto_cdc_sequence as DATETIME) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
     to_json_string(row_born.`id`) || ',' || to_json_string(row_born.__auto_cdc_sequence) || ',' || to_json_string(row_born.__auto_cdc_kind) || ',' || to_json_string(row_born.__auto_cdc_control) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -590,7 +560,7 @@ select __auto_cdc_sequence from shop.`customers__auto_cdc_versions` where __auto
 
 -- write down what is left to do  (only if num_new_events or num_snapshot_versions)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`) values (src.`id`, src.`name`, src.`note`, src.`operation`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as string) as to_do) as src
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as STRING) as `name`,\\n        cast(null as STRING) as `note`,\\n        cast(null as STRING) as `operation`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners` as won\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.`name` as STRING) as `name`,\\n        cast(row_born.`note` as STRING) as `note`,\\n        cast(row_born.`operation` as STRING) as `operation`,\\n        to_json_string(row_born.`id`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation` limit 0)\\n    union all\\n    (\\n    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = \'upsert\'\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as STRING) as `name`,\\n        cast(null as STRING) as `note`,\\n        cast(null as STRING) as `operation`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners` as won\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.`name` as STRING) as `name`,\\n        cast(row_born.`note` as STRING) as `note`,\\n        cast(row_born.`operation` as STRING) as `operation`,\\n        to_json_string(row_born.`id`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation` limit 0)\\n    union all\\n    (\\n    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = \'upsert\'\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`) values (src.`id`, src.`name`, src.`note`, src.`operation`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as string) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -603,12 +573,90 @@ select
     cast(null as STRING) as `note`,
     cast(null as STRING) as `operation`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from (
+    select
+        cast(null as INT64) as `id`,
+        cast(null as STRING) as `name`,
+        cast(null as STRING) as `note`,
+        cast(null as STRING) as `operation`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    (select cast(null as string) as place limit 0)
+    union all
+    (
+    select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners` as won
+    )
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born.`id` as INT64) as `id`,
+        cast(row_born.`name` as STRING) as `name`,
+        cast(row_born.`note` as STRING) as `note`,
+        cast(row_born.`operation` as STRING) as `operation`,
+        to_json_string(row_born.`id`) as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`operation`
+    from (
+    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation` limit 0)
+    union all
+    (
+    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+    )
+    ) as born
+    ) as row_born
+) as changes
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 union all
 select `id`, `name`, `note`, `operation`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from (
+    select
+        cast(null as INT64) as `id`,
+        cast(null as STRING) as `name`,
+        cast(null as STRING) as `note`,
+        cast(null as STRING) as `operation`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    (select cast(null as string) as place limit 0)
+    union all
+    (
+    select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners` as won
+    )
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born.`id` as INT64) as `id`,
+        cast(row_born.`name` as STRING) as `name`,
+        cast(row_born.`note` as STRING) as `note`,
+        cast(row_born.`operation` as STRING) as `operation`,
+        to_json_string(row_born.`id`) as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`operation`
+    from (
+    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation` limit 0)
+    union all
+    (
+    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+    )
+    ) as born
+    ) as row_born
+) as changes
 where __auto_cdc_action = 'born'
 ) as src
 on to_json_string(tgt.`id`) = src.__auto_cdc_locator
@@ -631,6 +679,14 @@ select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null
 from shop.`customers__auto_cdc_companion_changes`
 where __auto_cdc_action = 'born'
 union all
+select
+    cast(null as INT64) as `id`,
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_control,
+    to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_sequence) || ',' || to_json_string(tgt.__auto_cdc_kind) || ',' || to_json_string(tgt.__auto_cdc_control), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes`
 where __auto_cdc_action = 'ended'
@@ -640,19 +696,12 @@ when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
 
--- cross it off  (only if num_new_events or num_snapshot_versions)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
-
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_versions`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_companion_changes`;
 

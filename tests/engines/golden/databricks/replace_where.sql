@@ -1,9 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -46,28 +44,25 @@ from told
 select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     __auto_cdc_sequence timestamp,
     __auto_cdc_kind string,
     __auto_cdc_control string
 ) using delta;
 
 -- create the target
-create table shop.customers (
-    `id` int,
-    `name` string,
-    `note` string,
-    `operation` string,
-    `changed_at` timestamp
-) using delta cluster by (id);
-
--- fill the target
-insert into shop.customers
-select * from (
+create or replace table shop.customers using delta cluster by (id) as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.`name` as string) as `name`,
+    cast(added.`note` as string) as `note`,
+    cast(added.`operation` as string) as `operation`,
+    cast(added.`changed_at` as timestamp) as `changed_at`
+from (
 select `id`, `name`, `note`, `operation`, `changed_at`
 from shop.`customers__auto_cdc_stage`
 where __auto_cdc_is_new
-) as added;
+) as added(`id`, `name`, `note`, `operation`, `changed_at`);
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
@@ -82,18 +77,12 @@ select
 ) as added;
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`;
+drop table if exists shop.`customers__auto_cdc_stage`;
 
 -- auto_cdc: model customers: replace the rows in the range
 
 -- stage the model's rows
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -136,9 +125,7 @@ from told
 select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`;
 
 -- find the rows in the range
-drop table if exists shop.`customers__auto_cdc_gone`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_gone` using delta as
+create or replace table shop.`customers__auto_cdc_gone` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select concat(coalesce(concat(length(cast(src.`id` as string)), ':', cast(src.`id` as string)), '-'), coalesce(concat(length(cast(src.`name` as string)), ':', cast(src.`name` as string)), '-'), coalesce(concat(length(cast(src.`note` as string)), ':', cast(src.`note` as string)), '-'), coalesce(concat(length(cast(src.`operation` as string)), ':', cast(src.`operation` as string)), '-'), coalesce(concat(length(cast(unix_micros(src.`changed_at`) as string)), ':', cast(unix_micros(src.`changed_at`) as string)), '-')) as __auto_cdc_locator
@@ -149,9 +136,7 @@ where (
 ) as src;
 
 -- compare the rows
-drop table if exists shop.`customers__auto_cdc_events`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_events` using delta as
+create or replace table shop.`customers__auto_cdc_events` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with both_sides as (
@@ -180,64 +165,9 @@ select
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
 from shop.`customers__auto_cdc_events`;
 
--- clear what becomes of shop.customers  (only if num_differing_rows)
-drop table if exists shop.`customers__auto_cdc_target_changes`;
-
--- make room for what becomes of shop.customers  (only if num_differing_rows)
-create table shop.`customers__auto_cdc_target_changes` (
-    `id` int,
-    `name` string,
-    `note` string,
-    `operation` string,
-    `changed_at` timestamp,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-) using delta;
-
--- write down what becomes of shop.customers  (only if num_differing_rows)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
-select
-    cast(null as int) as `id`,
-    cast(null as string) as `name`,
-    cast(null as string) as `note`,
-    cast(null as string) as `operation`,
-    cast(null as timestamp) as `changed_at`,
-    place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
-) as gone(place) where place is not null
-union all
-select
-    cast(row_born.`id` as int) as `id`,
-    cast(row_born.`name` as string) as `name`,
-    cast(row_born.`note` as string) as `note`,
-    cast(row_born.`operation` as string) as `operation`,
-    cast(row_born.`changed_at` as timestamp) as `changed_at`,
-    concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(row_born.`name` as string)), ':', cast(row_born.`name` as string)), '-'), coalesce(concat(length(cast(row_born.`note` as string)), ':', cast(row_born.`note` as string)), '-'), coalesce(concat(length(cast(row_born.`operation` as string)), ':', cast(row_born.`operation` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`changed_at`) as string)), ':', cast(unix_micros(row_born.`changed_at`) as string)), '-')) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born.`id`,
-    born.`name`,
-    born.`note`,
-    born.`operation`,
-    born.`changed_at`
-from (
-select `id`, `name`, `note`, `operation`, `changed_at`
-from shop.`customers__auto_cdc_stage`
-where __auto_cdc_is_new
-) as born(`id`, `name`, `note`, `operation`, `changed_at`)
-) as row_born
-) as added;
-
 -- write down what is left to do  (only if num_differing_rows)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(tgt.`name` as string)), \':\', cast(tgt.`name` as string)), \'-\'), coalesce(concat(length(cast(tgt.`note` as string)), \':\', cast(tgt.`note` as string)), \'-\'), coalesce(concat(length(cast(tgt.`operation` as string)), \':\', cast(tgt.`operation` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.`changed_at`) as string)), \':\', cast(unix_micros(tgt.`changed_at`) as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"]]' as string) as to_do) as src
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        cast(null as timestamp) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        cast(row_born.`changed_at` as timestamp) as `changed_at`,\\n        concat(coalesce(concat(length(cast(row_born.`id` as string)), \':\', cast(row_born.`id` as string)), \'-\'), coalesce(concat(length(cast(row_born.`name` as string)), \':\', cast(row_born.`name` as string)), \'-\'), coalesce(concat(length(cast(row_born.`note` as string)), \':\', cast(row_born.`note` as string)), \'-\'), coalesce(concat(length(cast(row_born.`operation` as string)), \':\', cast(row_born.`operation` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(row_born.`changed_at`) as string)), \':\', cast(unix_micros(row_born.`changed_at`) as string)), \'-\')) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`,\\n        born.`changed_at`\\n    from (\\n    select `id`, `name`, `note`, `operation`, `changed_at`\\n    from shop.`customers__auto_cdc_stage`\\n    where __auto_cdc_is_new\\n    ) as born(`id`, `name`, `note`, `operation`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        cast(null as timestamp) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        cast(row_born.`changed_at` as timestamp) as `changed_at`,\\n        concat(coalesce(concat(length(cast(row_born.`id` as string)), \':\', cast(row_born.`id` as string)), \'-\'), coalesce(concat(length(cast(row_born.`name` as string)), \':\', cast(row_born.`name` as string)), \'-\'), coalesce(concat(length(cast(row_born.`note` as string)), \':\', cast(row_born.`note` as string)), \'-\'), coalesce(concat(length(cast(row_born.`operation` as string)), \':\', cast(row_born.`operation` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(row_born.`changed_at`) as string)), \':\', cast(unix_micros(row_born.`changed_at`) as string)), \'-\')) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`,\\n        born.`changed_at`\\n    from (\\n    select `id`, `name`, `note`, `operation`, `changed_at`\\n    from shop.`customers__auto_cdc_stage`\\n    where __auto_cdc_is_new\\n    ) as born(`id`, `name`, `note`, `operation`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(tgt.`name` as string)), \':\', cast(tgt.`name` as string)), \'-\'), coalesce(concat(length(cast(tgt.`note` as string)), \':\', cast(tgt.`note` as string)), \'-\'), coalesce(concat(length(cast(tgt.`operation` as string)), \':\', cast(tgt.`operation` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.`changed_at`) as string)), \':\', cast(unix_micros(tgt.`changed_at`) as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = \'journal\'"]]' as string) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -251,12 +181,84 @@ select
     cast(null as string) as `operation`,
     cast(null as timestamp) as `changed_at`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from (
+    select
+        cast(null as int) as `id`,
+        cast(null as string) as `name`,
+        cast(null as string) as `note`,
+        cast(null as string) as `operation`,
+        cast(null as timestamp) as `changed_at`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born.`id` as int) as `id`,
+        cast(row_born.`name` as string) as `name`,
+        cast(row_born.`note` as string) as `note`,
+        cast(row_born.`operation` as string) as `operation`,
+        cast(row_born.`changed_at` as timestamp) as `changed_at`,
+        concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(row_born.`name` as string)), ':', cast(row_born.`name` as string)), '-'), coalesce(concat(length(cast(row_born.`note` as string)), ':', cast(row_born.`note` as string)), '-'), coalesce(concat(length(cast(row_born.`operation` as string)), ':', cast(row_born.`operation` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`changed_at`) as string)), ':', cast(unix_micros(row_born.`changed_at`) as string)), '-')) as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`operation`,
+        born.`changed_at`
+    from (
+    select `id`, `name`, `note`, `operation`, `changed_at`
+    from shop.`customers__auto_cdc_stage`
+    where __auto_cdc_is_new
+    ) as born(`id`, `name`, `note`, `operation`, `changed_at`)
+    ) as row_born
+) as changes
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 union all
 select `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from (
+    select
+        cast(null as int) as `id`,
+        cast(null as string) as `name`,
+        cast(null as string) as `note`,
+        cast(null as string) as `operation`,
+        cast(null as timestamp) as `changed_at`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born.`id` as int) as `id`,
+        cast(row_born.`name` as string) as `name`,
+        cast(row_born.`note` as string) as `note`,
+        cast(row_born.`operation` as string) as `operation`,
+        cast(row_born.`changed_at` as timestamp) as `changed_at`,
+        concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(row_born.`name` as string)), ':', cast(row_born.`name` as string)), '-'), coalesce(concat(length(cast(row_born.`note` as string)), ':', cast(row_born.`note` as string)), '-'), coalesce(concat(length(cast(row_born.`operation` as string)), ':', cast(row_born.`operation` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`changed_at`) as string)), ':', cast(unix_micros(row_born.`changed_at`) as string)), '-')) as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`operation`,
+        born.`changed_at`
+    from (
+    select `id`, `name`, `note`, `operation`, `changed_at`
+    from shop.`customers__auto_cdc_stage`
+    where __auto_cdc_is_new
+    ) as born(`id`, `name`, `note`, `operation`, `changed_at`)
+    ) as row_born
+) as changes
 where __auto_cdc_action = 'born'
 ) as src
 on concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(tgt.`name` as string)), ':', cast(tgt.`name` as string)), '-'), coalesce(concat(length(cast(tgt.`note` as string)), ':', cast(tgt.`note` as string)), '-'), coalesce(concat(length(cast(tgt.`operation` as string)), ':', cast(tgt.`operation` as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.`changed_at`) as string)), ':', cast(unix_micros(tgt.`changed_at`) as string)), '-')) = src.__auto_cdc_locator
@@ -271,8 +273,4 @@ drop table if exists shop.`customers__auto_cdc_stage`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_gone`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
+drop table if exists shop.`customers__auto_cdc_events`;

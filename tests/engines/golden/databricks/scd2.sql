@@ -1,9 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -68,9 +66,7 @@ cross join found
 cross join ties;
 
 -- cut the touched timelines into runs
-drop table if exists shop.`customers__auto_cdc_timeline`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_timeline` using delta as
+create or replace table shop.`customers__auto_cdc_timeline` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with repeated as (
@@ -144,7 +140,7 @@ from bounded as evt
 ) as src;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     `id` int,
     __auto_cdc_sequence timestamp,
     __auto_cdc_kind string,
@@ -154,17 +150,14 @@ create table shop.customers__auto_cdc (
 ) using delta cluster by (`id`);
 
 -- create the target
-create table shop.customers (
-    `id` int,
-    `name` string,
-    `note` string,
-    `__START_AT` timestamp,
-    `__END_AT` timestamp
-) using delta cluster by (id);
-
--- fill the target
-insert into shop.customers
-select * from (
+create or replace table shop.customers using delta cluster by (id) as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.`name` as string) as `name`,
+    cast(added.`note` as string) as `note`,
+    cast(added.`__START_AT` as timestamp) as `__START_AT`,
+    cast(added.`__END_AT` as timestamp) as `__END_AT`
+from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
     from shop.`customers__auto_cdc_timeline`
@@ -173,7 +166,7 @@ with written as (
 select evt.`id`, evt.`name`, evt.`note`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
 from shop.`customers__auto_cdc_stage` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
-) as added;
+) as added(`id`, `name`, `note`, `__START_AT`, `__END_AT`);
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
@@ -204,20 +197,12 @@ join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_stored`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_line`
--- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_timeline`;
 
 -- auto_cdc: model customers: apply the new events
 
 -- stage the model's rows
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -235,9 +220,7 @@ from (
 ) as src;
 
 -- find the versions of the keys
-drop table if exists shop.`customers__auto_cdc_stored`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stored` using delta as
+create or replace table shop.`customers__auto_cdc_stored` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select tgt.`id`,
@@ -247,9 +230,7 @@ join (select distinct `id` from shop.`customers__auto_cdc_stage`) as stg on stg.
 ) as src;
 
 -- keep the events that are new
-drop table if exists shop.`customers__auto_cdc_events`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_events` using delta as
+create or replace table shop.`customers__auto_cdc_events` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with hidden as (
@@ -332,9 +313,7 @@ cross join ties
 cross join late;
 
 -- line up the events of the touched keys  (only if num_new_events)
-drop table if exists shop.`customers__auto_cdc_line`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_line` using delta as
+create or replace table shop.`customers__auto_cdc_line` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with touched as (
@@ -454,9 +433,7 @@ where cmp.__auto_cdc_kind = 'delete' and not exists (
 ) as src;
 
 -- cut the touched timelines into runs  (only if num_new_events)
-drop table if exists shop.`customers__auto_cdc_timeline`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_timeline` using delta as
+create or replace table shop.`customers__auto_cdc_timeline` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with repeated as (
@@ -583,24 +560,21 @@ select
     (select min(example) from crossed) as crossed_versions_example
 from shop.`customers__auto_cdc_timeline`;
 
--- clear what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-drop table if exists shop.`customers__auto_cdc_target_changes`;
-
--- make room for what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create table shop.`customers__auto_cdc_target_changes` (
-    `id` int,
-    `name` string,
-    `note` string,
-    `__START_AT` timestamp,
-    `__END_AT` timestamp,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-) using delta;
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_few)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+create or replace table shop.`customers__auto_cdc_target_changes` using delta as
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as timestamp) as `__START_AT`,
+    cast(null as timestamp) as `__END_AT`,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_versions_ended_and_few
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -608,7 +582,7 @@ select
     cast(null as timestamp) as `__START_AT`,
     cast(null as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with kept as (
@@ -618,6 +592,7 @@ select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
+-- only if num_versions_ended_and_few
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.`name` as string) as `name`,
@@ -625,7 +600,7 @@ select
     cast(row_born.`__START_AT` as timestamp) as `__START_AT`,
     cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
     concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__START_AT`) as string)), ':', cast(unix_micros(row_born.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__END_AT`) as string)), ':', cast(unix_micros(row_born.`__END_AT`) as string)), '-')) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -645,11 +620,8 @@ from shop.`customers__auto_cdc_line` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`)
 ) as row_born
-) as added;
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_many)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+union all
+-- only if num_versions_ended_and_many
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -657,18 +629,15 @@ select
     cast(null as timestamp) as `__START_AT`,
     cast(value as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop.`customers__auto_cdc_timeline`
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 ) as ended(place, value)
-) as added;
-
--- write down what becomes of shop.customers  (only if num_versions_removed)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+union all
+-- only if num_versions_removed
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -676,7 +645,7 @@ select
     cast(null as timestamp) as `__START_AT`,
     cast(null as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 with kept as (
@@ -685,11 +654,8 @@ with kept as (
 select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
-) as added;
-
--- write down what becomes of shop.customers  (only if num_versions_written)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+union all
+-- only if num_versions_written
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.`name` as string) as `name`,
@@ -697,7 +663,7 @@ select
     cast(row_born.`__START_AT` as timestamp) as `__START_AT`,
     cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
     concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__START_AT`) as string)), ':', cast(unix_micros(row_born.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__END_AT`) as string)), ':', cast(unix_micros(row_born.`__END_AT`) as string)), '-')) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     4 as __auto_cdc_step
 from (
 select
@@ -716,28 +682,24 @@ select evt.`id`, evt.`name`, evt.`note`, run.__auto_cdc_run_start as `__START_AT
 from shop.`customers__auto_cdc_line` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`)
-) as row_born
-) as added;
+) as row_born;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create table shop.`customers__auto_cdc_companion_changes` (
-    `id` int,
-    __auto_cdc_sequence timestamp,
-    __auto_cdc_kind string,
-    __auto_cdc_run_start timestamp,
-    `note` string,
-    __auto_cdc_control string,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-) using delta;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_hidden_forgotten)
-insert into shop.`customers__auto_cdc_companion_changes`
-select * from (
+-- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+create or replace table shop.`customers__auto_cdc_companion_changes` using delta as
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    cast(null as string) as __auto_cdc_control,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_hidden_forgotten
 select
     cast(null as int) as `id`,
     cast(null as timestamp) as __auto_cdc_sequence,
@@ -746,7 +708,7 @@ select
     cast(null as string) as `note`,
     cast(null as string) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with orphaned as (
@@ -761,11 +723,8 @@ where __auto_cdc_hidden is not null and not (__auto_cdc_hides and __auto_cdc_hid
 union all
 select locator from orphaned
 ) as gone(place) where place is not null
-) as added;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_hidden_remembered)
-insert into shop.`customers__auto_cdc_companion_changes`
-select * from (
+union all
+-- only if num_hidden_remembered
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,
@@ -774,7 +733,7 @@ select
     cast(row_born.`note` as string) as `note`,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
     concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.__auto_cdc_sequence) as string)), ':', cast(unix_micros(row_born.__auto_cdc_sequence) as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.__auto_cdc_run_start) as string)), ':', cast(unix_micros(row_born.__auto_cdc_run_start) as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_kind as string)), ':', cast(row_born.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_control as string)), ':', cast(row_born.__auto_cdc_control as string)), '-')) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -794,12 +753,11 @@ select missing.`id`, missing.__auto_cdc_sequence, missing.__auto_cdc_kind, missi
 from shop.`customers__auto_cdc_line` as evt
 join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`)
-) as row_born
-) as added;
+) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp) as `__START_AT`,\\n    cast(null as timestamp) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.`__START_AT`) as string)), \':\', cast(unix_micros(tgt.`__START_AT`) as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.`__END_AT`) as string)), \':\', cast(unix_micros(tgt.`__END_AT`) as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]]' as string) as to_do) as src
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp) as `__START_AT`,\\n    cast(null as timestamp) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.`__START_AT`) as string)), \':\', cast(unix_micros(tgt.`__START_AT`) as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.`__END_AT`) as string)), \':\', cast(unix_micros(tgt.`__END_AT`) as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]]' as string) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -847,13 +805,20 @@ union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes`
 where __auto_cdc_action = 'born'
+union all
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    cast(null as string) as __auto_cdc_control,
+    concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)), ':', cast(unix_micros(tgt.__auto_cdc_sequence) as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)), ':', cast(unix_micros(tgt.__auto_cdc_run_start) as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), ':', cast(tgt.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), ':', cast(tgt.__auto_cdc_control as string)), '-')), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
 ) as src
 on concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)), ':', cast(unix_micros(tgt.__auto_cdc_sequence) as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)), ':', cast(unix_micros(tgt.__auto_cdc_run_start) as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), ':', cast(tgt.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), ':', cast(tgt.__auto_cdc_control as string)), '-')) = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control);
-
--- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
 
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage`

@@ -1,9 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -20,9 +18,7 @@ from (
 ) as src;
 
 -- list the versions
-drop table if exists shop.`customers__auto_cdc_versions`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_versions` using delta as
+create or replace table shop.`customers__auto_cdc_versions` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with versions_read as (
@@ -53,9 +49,7 @@ select
 from shop.`customers__auto_cdc_versions` as ver;
 
 -- find the keys that move
-drop table if exists shop.`customers__auto_cdc_moving`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_moving` using delta as
+create or replace table shop.`customers__auto_cdc_moving` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with total as (
@@ -143,9 +137,7 @@ select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_rea
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- compare the snapshots
-drop table if exists shop.`customers__auto_cdc_events`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_events` using delta as
+create or replace table shop.`customers__auto_cdc_events` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with present as (
@@ -187,9 +179,7 @@ join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_place = evt.__
 ) as src;
 
 -- cut the touched timelines into runs
-drop table if exists shop.`customers__auto_cdc_timeline`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_timeline` using delta as
+create or replace table shop.`customers__auto_cdc_timeline` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with ordered as (
@@ -251,7 +241,7 @@ from bounded as evt
 ) as src;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     `id` int,
     __auto_cdc_sequence timestamp,
     __auto_cdc_kind string,
@@ -261,18 +251,15 @@ create table shop.customers__auto_cdc (
 ) using delta cluster by (`id`);
 
 -- create the target
-create table shop.customers (
-    `id` int,
-    `name` string,
-    `note` string,
-    `operation` string,
-    `__START_AT` timestamp,
-    `__END_AT` timestamp
-) using delta cluster by (id);
-
--- fill the target
-insert into shop.customers
-select * from (
+create or replace table shop.customers using delta cluster by (id) as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.`name` as string) as `name`,
+    cast(added.`note` as string) as `note`,
+    cast(added.`operation` as string) as `operation`,
+    cast(added.`__START_AT` as timestamp) as `__START_AT`,
+    cast(added.`__END_AT` as timestamp) as `__END_AT`
+from (
 select * from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
@@ -289,7 +276,7 @@ select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.__auto_cdc_sequenc
 from shop.`customers__auto_cdc_stage` as stg
 where stg.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1)
 and not exists (select 1 from shop.`customers__auto_cdc_moving` as moving where moving.`id` = stg.`id`)
-) as added;
+) as added(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`);
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
@@ -325,18 +312,12 @@ drop table if exists shop.`customers__auto_cdc_moving`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_events`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_stored`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_line`
--- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_timeline`;
 
 -- auto_cdc: model customers: apply the new snapshots
 
 -- stage the model's rows
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -389,9 +370,7 @@ from paired
 ) as src;
 
 -- list the versions
-drop table if exists shop.`customers__auto_cdc_versions`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_versions` using delta as
+create or replace table shop.`customers__auto_cdc_versions` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with versions_read as (
@@ -427,9 +406,7 @@ select
 from shop.`customers__auto_cdc_versions` as ver;
 
 -- find the keys that move  (only if num_several_versions)
-drop table if exists shop.`customers__auto_cdc_moving`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_moving` using delta as
+create or replace table shop.`customers__auto_cdc_moving` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with total as (
@@ -575,9 +552,7 @@ select case when events > 0 then num_later_bounds else 0 end as num_later_bounds
 from counted cross join by_hand cross join met;
 
 -- keep what differs from the target  (only if num_new_events)
-drop table if exists shop.`customers__auto_cdc_events`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_events` using delta as
+create or replace table shop.`customers__auto_cdc_events` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -594,9 +569,7 @@ where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_
 ) as src;
 
 -- compare the snapshots  (only if num_several_versions)
-drop table if exists shop.`customers__auto_cdc_events`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_events` using delta as
+create or replace table shop.`customers__auto_cdc_events` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with past_rows as (
@@ -658,9 +631,7 @@ select case when events > 0 then num_later_bounds else 0 end as num_later_bounds
 from counted cross join by_hand;
 
 -- find the versions of the keys  (only if num_new_events)
-drop table if exists shop.`customers__auto_cdc_stored`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stored` using delta as
+create or replace table shop.`customers__auto_cdc_stored` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select tgt.`id`,
@@ -682,9 +653,7 @@ on tgt.`id` = gone.`id` and tgt.__auto_cdc_sequence = gone.__auto_cdc_sequence
 when matched then delete;
 
 -- line up the events of the touched keys  (only if num_new_events)
-drop table if exists shop.`customers__auto_cdc_line`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_line` using delta as
+create or replace table shop.`customers__auto_cdc_line` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with touched as (
@@ -810,9 +779,7 @@ where cmp.__auto_cdc_kind = 'delete' and not exists (
 ) as src;
 
 -- cut the touched timelines into runs  (only if num_new_events)
-drop table if exists shop.`customers__auto_cdc_timeline`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_timeline` using delta as
+create or replace table shop.`customers__auto_cdc_timeline` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with ordered as (
@@ -927,25 +894,22 @@ select
     (select min(example) from crossed) as crossed_versions_example
 from shop.`customers__auto_cdc_timeline`;
 
--- clear what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-drop table if exists shop.`customers__auto_cdc_target_changes`;
-
--- make room for what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-create table shop.`customers__auto_cdc_target_changes` (
-    `id` int,
-    `name` string,
-    `note` string,
-    `operation` string,
-    `__START_AT` timestamp,
-    `__END_AT` timestamp,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-) using delta;
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_few)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+create or replace table shop.`customers__auto_cdc_target_changes` using delta as
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    cast(null as timestamp) as `__START_AT`,
+    cast(null as timestamp) as `__END_AT`,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_versions_ended_and_few
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -954,7 +918,7 @@ select
     cast(null as timestamp) as `__START_AT`,
     cast(null as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with kept as (
@@ -964,6 +928,7 @@ select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
+-- only if num_versions_ended_and_few
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.`name` as string) as `name`,
@@ -972,7 +937,7 @@ select
     cast(row_born.`__START_AT` as timestamp) as `__START_AT`,
     cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
     concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__START_AT`) as string)), ':', cast(unix_micros(row_born.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__END_AT`) as string)), ':', cast(unix_micros(row_born.`__END_AT`) as string)), '-')) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -993,11 +958,8 @@ from shop.`customers__auto_cdc_line` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`)
 ) as row_born
-) as added;
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_many)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+union all
+-- only if num_versions_ended_and_many
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -1006,18 +968,15 @@ select
     cast(null as timestamp) as `__START_AT`,
     cast(value as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop.`customers__auto_cdc_timeline`
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 ) as ended(place, value)
-) as added;
-
--- write down what becomes of shop.customers  (only if num_versions_removed)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+union all
+-- only if num_versions_removed
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -1026,7 +985,7 @@ select
     cast(null as timestamp) as `__START_AT`,
     cast(null as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 with kept as (
@@ -1035,11 +994,8 @@ with kept as (
 select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
-) as added;
-
--- write down what becomes of shop.customers  (only if num_versions_written)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+union all
+-- only if num_versions_written
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.`name` as string) as `name`,
@@ -1048,7 +1004,7 @@ select
     cast(row_born.`__START_AT` as timestamp) as `__START_AT`,
     cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
     concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__START_AT`) as string)), ':', cast(unix_micros(row_born.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__END_AT`) as string)), ':', cast(unix_micros(row_born.`__END_AT`) as string)), '-')) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     4 as __auto_cdc_step
 from (
 select
@@ -1069,11 +1025,8 @@ from shop.`customers__auto_cdc_line` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`)
 ) as row_born
-) as added;
-
--- write down what becomes of shop.customers  (only if num_plain_ends)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+union all
+-- only if num_plain_ends
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -1082,7 +1035,7 @@ select
     cast(null as timestamp) as `__START_AT`,
     cast(value as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as string) as __auto_cdc_action,
     5 as __auto_cdc_step
 from (
 select evt.__auto_cdc_locator as locator, evt.__auto_cdc_sequence as value
@@ -1101,11 +1054,8 @@ from (
 ) as evt
 where evt.__auto_cdc_locator is not null and not evt.__auto_cdc_continues
 ) as ended(place, value)
-) as added;
-
--- write down what becomes of shop.customers  (only if num_plain_rows)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+union all
+-- only if num_plain_rows
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.`name` as string) as `name`,
@@ -1114,7 +1064,7 @@ select
     cast(row_born.`__START_AT` as timestamp) as `__START_AT`,
     cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
     concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__START_AT`) as string)), ':', cast(unix_micros(row_born.`__START_AT`) as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.`__END_AT`) as string)), ':', cast(unix_micros(row_born.`__END_AT`) as string)), '-')) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     6 as __auto_cdc_step
 from (
 select
@@ -1143,11 +1093,8 @@ left join shop.customers as before on evt.__auto_cdc_continues and concat(coales
 where evt.__auto_cdc_kind = 'upsert'
 ) as born(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`)
 ) as row_born
-) as added;
-
--- write down what becomes of shop.customers  (only if num_plain_rewrites)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+union all
+-- only if num_plain_rewrites
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -1156,7 +1103,7 @@ select
     cast(null as timestamp) as `__START_AT`,
     cast(null as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     7 as __auto_cdc_step
 from (
 select evt.__auto_cdc_locator
@@ -1174,28 +1121,24 @@ from (
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 where evt.__auto_cdc_continues
-) as gone(place) where place is not null
-) as added;
+) as gone(place) where place is not null;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-create table shop.`customers__auto_cdc_companion_changes` (
-    `id` int,
-    __auto_cdc_sequence timestamp,
-    __auto_cdc_kind string,
-    __auto_cdc_run_start timestamp,
-    `note` string,
-    __auto_cdc_control string,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-) using delta;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_snapshot_versions)
-insert into shop.`customers__auto_cdc_companion_changes`
-select * from (
+-- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+create or replace table shop.`customers__auto_cdc_companion_changes` using delta as
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    cast(null as string) as __auto_cdc_control,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_snapshot_versions
 select
     cast(null as int) as `id`,
     cast(value as timestamp) as __auto_cdc_sequence,
@@ -1204,13 +1147,14 @@ select
     cast(null as string) as `note`,
     cast(null as string) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 select concat(coalesce(concat(length(cast(cmp.`id` as string)), ':', cast(cmp.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)), ':', cast(unix_micros(cmp.__auto_cdc_sequence) as string)), '-'), coalesce(concat(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)), ':', cast(unix_micros(cmp.__auto_cdc_run_start) as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_kind as string)), ':', cast(cmp.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_control as string)), ':', cast(cmp.__auto_cdc_control as string)), '-')) as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as ended(place, value)
 union all
+-- only if num_snapshot_versions
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,
@@ -1219,7 +1163,7 @@ select
     cast(row_born.`note` as string) as `note`,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
     concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.__auto_cdc_sequence) as string)), ':', cast(unix_micros(row_born.__auto_cdc_sequence) as string)), '-'), coalesce(concat(length(cast(unix_micros(row_born.__auto_cdc_run_start) as string)), ':', cast(unix_micros(row_born.__auto_cdc_run_start) as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_kind as string)), ':', cast(row_born.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_control as string)), ':', cast(row_born.__auto_cdc_control as string)), '-')) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -1232,12 +1176,11 @@ select
 from (
 select __auto_cdc_sequence from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null
 ) as born(__auto_cdc_sequence)
-) as row_born
-) as added;
+) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp) as `__START_AT`,\\n    cast(null as timestamp) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.`__START_AT`) as string)), \':\', cast(unix_micros(tgt.`__START_AT`) as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.`__END_AT`) as string)), \':\', cast(unix_micros(tgt.`__END_AT`) as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]]' as string) as to_do) as src
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp) as `__START_AT`,\\n    cast(null as timestamp) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.`__START_AT`) as string)), \':\', cast(unix_micros(tgt.`__START_AT`) as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.`__END_AT`) as string)), \':\', cast(unix_micros(tgt.`__END_AT`) as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_sequence) as string)), \'-\'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \':\', cast(unix_micros(tgt.__auto_cdc_run_start) as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]]' as string) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -1287,6 +1230,16 @@ select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`,
 from shop.`customers__auto_cdc_companion_changes`
 where __auto_cdc_action = 'born'
 union all
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    cast(null as string) as __auto_cdc_control,
+    concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)), ':', cast(unix_micros(tgt.__auto_cdc_sequence) as string)), '-'), coalesce(concat(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)), ':', cast(unix_micros(tgt.__auto_cdc_run_start) as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), ':', cast(tgt.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), ':', cast(tgt.__auto_cdc_control as string)), '-')), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes`
 where __auto_cdc_action = 'ended'
@@ -1295,9 +1248,6 @@ on concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` a
 when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control);
-
--- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
 
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage`

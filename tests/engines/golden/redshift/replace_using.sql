@@ -54,6 +54,8 @@ stood as (
 select * from read cross join stood;
 
 -- create the companion
+drop table if exists shop.customers__auto_cdc
+-- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     "id" integer,
     __auto_cdc_sequence timestamp without time zone,
@@ -62,6 +64,8 @@ create table shop.customers__auto_cdc (
 ) compound sortkey ("id");
 
 -- create the target
+drop table if exists shop.customers
+-- auto_cdc: next statement
 create table shop.customers (
     "id" integer,
     "name" character varying(200),
@@ -70,7 +74,7 @@ create table shop.customers (
     "changed_at" timestamp without time zone
 ) compound sortkey (id);
 
--- fill the target
+-- create the target
 insert into shop.customers ("id", "name", "note", "operation", "changed_at")
 select stg."id", stg."name", stg."note", stg."operation", stg."changed_at"
 from shop."customers__auto_cdc_stage" as stg
@@ -91,11 +95,7 @@ select
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_stored"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events";
+drop table if exists shop."customers__auto_cdc_winners";
 
 -- auto_cdc: model customers: replace the rows of the incoming keys
 
@@ -202,23 +202,23 @@ select
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
 from shop."customers__auto_cdc_events";
 
--- clear what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
-create table shop."customers__auto_cdc_target_changes" (
-    "id" integer,
-    "name" character varying(200),
-    "note" character varying(200),
-    "operation" character varying(200),
-    "changed_at" timestamp without time zone,
-    __auto_cdc_locator varchar(65535),
-    __auto_cdc_action varchar(65535),
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_differing_rows)
-insert into shop."customers__auto_cdc_target_changes"
+-- write down what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
+drop table if exists shop."customers__auto_cdc_target_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_target_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as character varying(200)) as "name",
+    cast(null as character varying(200)) as "note",
+    cast(null as character varying(200)) as "operation",
+    cast(null as timestamp without time zone) as "changed_at",
+    cast(null as varchar(65535)) as __auto_cdc_locator,
+    cast('' as varchar(65535)) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_differing_rows
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -226,7 +226,7 @@ select
     cast(null as character varying(200)) as "operation",
     cast(null as timestamp without time zone) as "changed_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 select past.__auto_cdc_locator
@@ -236,6 +236,7 @@ join (
 ) as dif on coalesce(cast(length(cast(dif."id" as varchar(65535))) as varchar(65535)) || ':' || cast(dif."id" as varchar(65535)), '-') = coalesce(cast(length(cast(past."id" as varchar(65535))) as varchar(65535)) || ':' || cast(past."id" as varchar(65535)), '-')
 ) as gone(place) where place is not null
 union all
+-- only if num_differing_rows
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as character varying(200)) as "name",
@@ -243,7 +244,7 @@ select
     cast(row_born."operation" as character varying(200)) as "operation",
     cast(row_born."changed_at" as timestamp without time zone) as "changed_at",
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -261,10 +262,9 @@ join (
 ) as dif on coalesce(cast(length(cast(dif."id" as varchar(65535))) as varchar(65535)) || ':' || cast(dif."id" as varchar(65535)), '-') = coalesce(cast(length(cast(stg."id" as varchar(65535))) as varchar(65535)) || ':' || cast(stg."id" as varchar(65535)), '-')
 where won.__auto_cdc_same
 ) as born("id", "name", "note", "operation", "changed_at")
-) as row_born;
-
--- write down what becomes of shop.customers  (only if num_newer_keys)
-insert into shop."customers__auto_cdc_target_changes"
+) as row_born
+union all
+-- only if num_newer_keys
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -272,7 +272,7 @@ select
     cast(null as character varying(200)) as "operation",
     cast(null as timestamp without time zone) as "changed_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select past.__auto_cdc_locator
@@ -281,6 +281,7 @@ join shop."customers__auto_cdc_winners" as won on coalesce(cast(length(cast(won.
 where won.__auto_cdc_is_new
 ) as gone(place) where place is not null
 union all
+-- only if num_newer_keys
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as character varying(200)) as "name",
@@ -288,7 +289,7 @@ select
     cast(row_born."operation" as character varying(200)) as "operation",
     cast(row_born."changed_at" as timestamp without time zone) as "changed_at",
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 select
@@ -313,7 +314,7 @@ from shop."customers__auto_cdc_target_changes";
 
 -- write down what is left to do  (only if num_differing_rows or num_newer_keys)
 insert into shop.customers__auto_cdc (__auto_cdc_kind, __auto_cdc_control)
-select 'journal', '[["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"]]';
+select 'journal', '[["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]';
 
 -- change shop.customers  (only if num_differing_rows or num_newer_keys)
 delete from shop.customers where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') in (
@@ -336,6 +337,4 @@ drop table if exists shop."customers__auto_cdc_winners"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_events"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_target_changes";

@@ -46,6 +46,8 @@ from told
 select count(*) as num_read_rows from shop."customers__auto_cdc_stage";
 
 -- create the companion
+drop table if exists shop.customers__auto_cdc
+-- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     __auto_cdc_sequence timestamp without time zone,
     __auto_cdc_kind varchar(65535),
@@ -53,6 +55,8 @@ create table shop.customers__auto_cdc (
 );
 
 -- create the target
+drop table if exists shop.customers
+-- auto_cdc: next statement
 create table shop.customers (
     "id" integer,
     "name" character varying(200),
@@ -61,7 +65,7 @@ create table shop.customers (
     "changed_at" timestamp without time zone
 ) compound sortkey (id);
 
--- fill the target
+-- create the target
 insert into shop.customers ("id", "name", "note", "operation", "changed_at")
 select "id", "name", "note", "operation", "changed_at"
 from shop."customers__auto_cdc_stage"
@@ -78,11 +82,7 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control;
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events";
+drop table if exists shop."customers__auto_cdc_stage";
 
 -- auto_cdc: model customers: replace the rows in the range
 
@@ -176,23 +176,23 @@ select
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
 from shop."customers__auto_cdc_events";
 
--- clear what becomes of shop.customers  (only if num_differing_rows)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_differing_rows)
-create table shop."customers__auto_cdc_target_changes" (
-    "id" integer,
-    "name" character varying(200),
-    "note" character varying(200),
-    "operation" character varying(200),
-    "changed_at" timestamp without time zone,
-    __auto_cdc_locator varchar(65535),
-    __auto_cdc_action varchar(65535),
-    __auto_cdc_step int
-);
-
 -- write down what becomes of shop.customers  (only if num_differing_rows)
-insert into shop."customers__auto_cdc_target_changes"
+drop table if exists shop."customers__auto_cdc_target_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_target_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as character varying(200)) as "name",
+    cast(null as character varying(200)) as "note",
+    cast(null as character varying(200)) as "operation",
+    cast(null as timestamp without time zone) as "changed_at",
+    cast(null as varchar(65535)) as __auto_cdc_locator,
+    cast('' as varchar(65535)) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_differing_rows
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -200,12 +200,13 @@ select
     cast(null as character varying(200)) as "operation",
     cast(null as timestamp without time zone) as "changed_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 select __auto_cdc_locator from shop."customers__auto_cdc_gone"
 ) as gone(place) where place is not null
 union all
+-- only if num_differing_rows
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as character varying(200)) as "name",
@@ -213,7 +214,7 @@ select
     cast(row_born."operation" as character varying(200)) as "operation",
     cast(row_born."changed_at" as timestamp without time zone) as "changed_at",
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."name" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."name" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."note" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."note" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."operation" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."operation" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."changed_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."changed_at" as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -231,7 +232,7 @@ where __auto_cdc_is_new
 
 -- write down what is left to do  (only if num_differing_rows)
 insert into shop.customers__auto_cdc (__auto_cdc_kind, __auto_cdc_control)
-select 'journal', '[["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"name\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"name\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"note\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"note\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"operation\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"operation\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"changed_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"changed_at\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"]]';
+select 'journal', '[["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"name\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"name\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"note\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"note\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"operation\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"operation\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"changed_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"changed_at\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]';
 
 -- change shop.customers  (only if num_differing_rows)
 delete from shop.customers where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."name" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."name" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."note" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."note" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."operation" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."operation" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."changed_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."changed_at" as varchar(65535)), '-') in (
@@ -252,6 +253,4 @@ drop table if exists shop."customers__auto_cdc_gone"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_events"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_target_changes";

@@ -111,6 +111,8 @@ cross join found
 cross join ties;
 
 -- create the companion
+drop table if exists shop.customers__auto_cdc
+-- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     "id" integer,
     __auto_cdc_sequence timestamp without time zone,
@@ -119,6 +121,8 @@ create table shop.customers__auto_cdc (
 ) compound sortkey ("id");
 
 -- create the target
+drop table if exists shop.customers
+-- auto_cdc: next statement
 create table shop.customers (
     "id" integer,
     "name" character varying(200),
@@ -126,7 +130,7 @@ create table shop.customers (
     "changed_at" timestamp without time zone
 ) compound sortkey (id);
 
--- fill the target
+-- create the target
 insert into shop.customers ("id", "name", "note", "changed_at")
 with upserts as (
     select __auto_cdc_event from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
@@ -164,9 +168,7 @@ drop table if exists shop."customers__auto_cdc_stage"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_events"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone";
+drop table if exists shop."customers__auto_cdc_winners";
 
 -- auto_cdc: model customers: apply the new events
 
@@ -252,17 +254,6 @@ with ranked as (
 select __auto_cdc_event, "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
 
--- find the rows of the touched keys
-drop table if exists shop."customers__auto_cdc_gone"
--- auto_cdc: next statement
-create table shop."customers__auto_cdc_gone" as
-select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
-from (
-select coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-') as __auto_cdc_locator, won.__auto_cdc_kind
-from shop.customers as tgt
-join shop."customers__auto_cdc_winners" as won on won."id" = tgt."id"
-) as src;
-
 -- check the events
 with counted as (
     select
@@ -311,7 +302,11 @@ ties as (
 ),
 further as (
     select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows
-    from shop."customers__auto_cdc_gone"
+    from (
+        select coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-') as __auto_cdc_locator, won.__auto_cdc_kind
+        from shop.customers as tgt
+        join shop."customers__auto_cdc_winners" as won on won."id" = tgt."id"
+    ) as gone
 )
 select *
 from counted
@@ -319,29 +314,29 @@ cross join found
 cross join ties
 cross join further;
 
--- clear what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-create table shop."customers__auto_cdc_target_changes" (
-    "id" integer,
-    "name" character varying(200),
-    "note" character varying(200),
-    "changed_at" timestamp without time zone,
-    __auto_cdc_locator varchar(65535),
-    __auto_cdc_action varchar(65535),
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_new_truncates)
-insert into shop."customers__auto_cdc_target_changes"
+-- write down what becomes of shop.customers  (only if num_new_truncates or num_new_events)
+drop table if exists shop."customers__auto_cdc_target_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_target_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as character varying(200)) as "name",
+    cast(null as character varying(200)) as "note",
+    cast(null as timestamp without time zone) as "changed_at",
+    cast(null as varchar(65535)) as __auto_cdc_locator,
+    cast('' as varchar(65535)) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_new_truncates
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
     cast(null as character varying(200)) as "note",
     cast(null as timestamp without time zone) as "changed_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with truncation as (
@@ -362,29 +357,29 @@ and not exists (
     select 1 from (select "id" from shop."customers__auto_cdc_winners") as won
     where won."id" = tgt."id"
 )
-) as gone(place) where place is not null;
-
--- write down what becomes of shop.customers  (only if num_new_events)
-insert into shop."customers__auto_cdc_target_changes"
+) as gone(place) where place is not null
+union all
+-- only if num_new_events
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
     cast(null as character varying(200)) as "note",
     cast(null as timestamp without time zone) as "changed_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_gone"
+select coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535)) || ':' || cast(won."id" as varchar(65535)), '-') from shop."customers__auto_cdc_winners" as won
 ) as gone(place) where place is not null
 union all
+-- only if num_new_events
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as character varying(200)) as "name",
     cast(row_born."note" as character varying(200)) as "note",
     cast(row_born."changed_at" as timestamp without time zone) as "changed_at",
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select
@@ -408,29 +403,29 @@ select
     count(case when __auto_cdc_step = 2 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
 from shop."customers__auto_cdc_target_changes";
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-drop table if exists shop."customers__auto_cdc_companion_changes";
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-create table shop."customers__auto_cdc_companion_changes" (
-    "id" integer,
-    __auto_cdc_sequence timestamp without time zone,
-    __auto_cdc_kind varchar(65535),
-    __auto_cdc_control varchar(65535),
-    __auto_cdc_locator varchar(65535),
-    __auto_cdc_action varchar(65535),
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates)
-insert into shop."customers__auto_cdc_companion_changes"
+-- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
+drop table if exists shop."customers__auto_cdc_companion_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_companion_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp without time zone) as __auto_cdc_sequence,
+    cast(null as varchar(65535)) as __auto_cdc_kind,
+    cast(null as varchar(65535)) as __auto_cdc_control,
+    cast(null as varchar(65535)) as __auto_cdc_locator,
+    cast('' as varchar(65535)) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_new_truncates
 select
     cast(null as integer) as "id",
     cast(null as timestamp without time zone) as __auto_cdc_sequence,
     cast(null as varchar(65535)) as __auto_cdc_kind,
     cast(null as varchar(65535)) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with truncation as (
@@ -444,13 +439,14 @@ select coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535))
 where cmp.__auto_cdc_kind = 'truncate' or (cmp.__auto_cdc_kind in ('upsert', 'delete') and cmp.__auto_cdc_sequence < truncation.sequence)
 ) as gone(place) where place is not null
 union all
+-- only if num_new_truncates
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born.__auto_cdc_sequence as timestamp without time zone) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as varchar(65535)) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as varchar(65535)) as __auto_cdc_control,
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_control as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -468,29 +464,29 @@ with truncation as (
 )
 select cast(null as integer) as "id", sequence as __auto_cdc_sequence, 'truncate' as __auto_cdc_kind from truncation where sequence is not null
 ) as born("id", __auto_cdc_sequence, __auto_cdc_kind)
-) as row_born;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_new_events)
-insert into shop."customers__auto_cdc_companion_changes"
+) as row_born
+union all
+-- only if num_new_events
 select
     cast(null as integer) as "id",
     cast(null as timestamp without time zone) as __auto_cdc_sequence,
     cast(null as varchar(65535)) as __auto_cdc_kind,
     cast(null as varchar(65535)) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select __auto_cdc_hidden from shop."customers__auto_cdc_winners" where __auto_cdc_hidden is not null
 ) as gone(place) where place is not null
 union all
+-- only if num_new_events
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born.__auto_cdc_sequence as timestamp without time zone) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as varchar(65535)) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as varchar(65535)) as __auto_cdc_control,
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_control as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 select
@@ -505,7 +501,7 @@ select "id", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc
 
 -- write down what is left to do  (only if num_new_truncates or num_new_events)
 insert into shop.customers__auto_cdc (__auto_cdc_kind, __auto_cdc_control)
-select 'journal', '[["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action = ''born''"]]';
+select 'journal', '[["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action = ''born''"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]';
 
 -- change shop.customers  (only if num_new_truncates or num_new_events)
 delete from shop.customers where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') in (
@@ -534,8 +530,6 @@ drop table if exists shop."customers__auto_cdc_stage"
 drop table if exists shop."customers__auto_cdc_events"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_target_changes"
 -- auto_cdc: next statement

@@ -144,6 +144,8 @@ from bounded as evt
 ) as src;
 
 -- create the companion
+drop table if exists shop.customers__auto_cdc
+-- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     "id" integer,
     __auto_cdc_sequence timestamp without time zone,
@@ -154,6 +156,8 @@ create table shop.customers__auto_cdc (
 ) compound sortkey ("id");
 
 -- create the target
+drop table if exists shop.customers
+-- auto_cdc: next statement
 create table shop.customers (
     "id" integer,
     "name" character varying(200),
@@ -162,7 +166,7 @@ create table shop.customers (
     "__end_at" timestamp without time zone
 ) compound sortkey (id);
 
--- fill the target
+-- create the target
 insert into shop.customers ("id", "name", "note", "__start_at", "__end_at")
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
@@ -199,12 +203,6 @@ join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_stored"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_line"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_timeline";
 
@@ -579,23 +577,23 @@ select
     (select min(example) from crossed) as crossed_versions_example
 from shop."customers__auto_cdc_timeline";
 
--- clear what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create table shop."customers__auto_cdc_target_changes" (
-    "id" integer,
-    "name" character varying(200),
-    "note" character varying(200),
-    "__start_at" timestamp without time zone,
-    "__end_at" timestamp without time zone,
-    __auto_cdc_locator varchar(65535),
-    __auto_cdc_action varchar(65535),
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_few)
-insert into shop."customers__auto_cdc_target_changes"
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+drop table if exists shop."customers__auto_cdc_target_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_target_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as character varying(200)) as "name",
+    cast(null as character varying(200)) as "note",
+    cast(null as timestamp without time zone) as "__start_at",
+    cast(null as timestamp without time zone) as "__end_at",
+    cast(null as varchar(65535)) as __auto_cdc_locator,
+    cast('' as varchar(65535)) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_versions_ended_and_few
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -603,7 +601,7 @@ select
     cast(null as timestamp without time zone) as "__start_at",
     cast(null as timestamp without time zone) as "__end_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with kept as (
@@ -613,6 +611,7 @@ select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
+-- only if num_versions_ended_and_few
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as character varying(200)) as "name",
@@ -620,7 +619,7 @@ select
     cast(row_born."__start_at" as timestamp without time zone) as "__start_at",
     cast(row_born."__end_at" as timestamp without time zone) as "__end_at",
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__end_at" as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -639,10 +638,9 @@ select evt."id", evt."name", evt."note", run.__auto_cdc_run_start as "__start_at
 from shop."customers__auto_cdc_line" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born("id", "name", "note", "__start_at", "__end_at")
-) as row_born;
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_many)
-insert into shop."customers__auto_cdc_target_changes"
+) as row_born
+union all
+-- only if num_versions_ended_and_many
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -650,16 +648,15 @@ select
     cast(null as timestamp without time zone) as "__start_at",
     cast(value as timestamp without time zone) as "__end_at",
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as varchar(65535)) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop."customers__auto_cdc_timeline"
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
-) as ended(place, value);
-
--- write down what becomes of shop.customers  (only if num_versions_removed)
-insert into shop."customers__auto_cdc_target_changes"
+) as ended(place, value)
+union all
+-- only if num_versions_removed
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -667,7 +664,7 @@ select
     cast(null as timestamp without time zone) as "__start_at",
     cast(null as timestamp without time zone) as "__end_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 with kept as (
@@ -675,10 +672,9 @@ with kept as (
 )
 select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
-) as gone(place) where place is not null;
-
--- write down what becomes of shop.customers  (only if num_versions_written)
-insert into shop."customers__auto_cdc_target_changes"
+) as gone(place) where place is not null
+union all
+-- only if num_versions_written
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as character varying(200)) as "name",
@@ -686,7 +682,7 @@ select
     cast(row_born."__start_at" as timestamp without time zone) as "__start_at",
     cast(row_born."__end_at" as timestamp without time zone) as "__end_at",
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__end_at" as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     4 as __auto_cdc_step
 from (
 select
@@ -707,24 +703,24 @@ join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born("id", "name", "note", "__start_at", "__end_at")
 ) as row_born;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-drop table if exists shop."customers__auto_cdc_companion_changes";
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create table shop."customers__auto_cdc_companion_changes" (
-    "id" integer,
-    __auto_cdc_sequence timestamp without time zone,
-    __auto_cdc_kind varchar(65535),
-    __auto_cdc_run_start timestamp without time zone,
-    "note" character varying(200),
-    __auto_cdc_control varchar(65535),
-    __auto_cdc_locator varchar(65535),
-    __auto_cdc_action varchar(65535),
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_hidden_forgotten)
-insert into shop."customers__auto_cdc_companion_changes"
+-- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+drop table if exists shop."customers__auto_cdc_companion_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_companion_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp without time zone) as __auto_cdc_sequence,
+    cast(null as varchar(65535)) as __auto_cdc_kind,
+    cast(null as timestamp without time zone) as __auto_cdc_run_start,
+    cast(null as character varying(200)) as "note",
+    cast(null as varchar(65535)) as __auto_cdc_control,
+    cast(null as varchar(65535)) as __auto_cdc_locator,
+    cast('' as varchar(65535)) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_hidden_forgotten
 select
     cast(null as integer) as "id",
     cast(null as timestamp without time zone) as __auto_cdc_sequence,
@@ -733,7 +729,7 @@ select
     cast(null as character varying(200)) as "note",
     cast(null as varchar(65535)) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with orphaned as (
@@ -747,10 +743,9 @@ select __auto_cdc_hidden as locator from shop."customers__auto_cdc_timeline"
 where __auto_cdc_hidden is not null and not (__auto_cdc_hides and __auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start))
 union all
 select locator from orphaned
-) as gone(place) where place is not null;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_hidden_remembered)
-insert into shop."customers__auto_cdc_companion_changes"
+) as gone(place) where place is not null
+union all
+-- only if num_hidden_remembered
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born.__auto_cdc_sequence as timestamp without time zone) as __auto_cdc_sequence,
@@ -759,7 +754,7 @@ select
     cast(row_born."note" as character varying(200)) as "note",
     cast(row_born.__auto_cdc_control as varchar(65535)) as __auto_cdc_control,
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_run_start as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_control as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -783,7 +778,7 @@ join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
 insert into shop.customers__auto_cdc (__auto_cdc_kind, __auto_cdc_control)
-select 'journal', '[["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__start_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__start_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__end_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__end_at\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "update shop.customers set \\"__end_at\\" = src.\\"__end_at\\"\\nfrom shop.\\"customers__auto_cdc_target_changes\\" as src\\nwhere coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__start_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__start_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__end_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__end_at\\" as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"__start_at\\", \\"__end_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"__start_at\\", \\"__end_at\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_run_start as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"note\\", __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"note\\", __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action = ''born''"]]';
+select 'journal', '[["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__start_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__start_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__end_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__end_at\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "update shop.customers set \\"__end_at\\" = src.\\"__end_at\\"\\nfrom shop.\\"customers__auto_cdc_target_changes\\" as src\\nwhere coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__start_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__start_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__end_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__end_at\\" as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"__start_at\\", \\"__end_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"__start_at\\", \\"__end_at\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_run_start as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"note\\", __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"note\\", __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action = ''born''"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]';
 
 -- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
 delete from shop.customers where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."__start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."__start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."__end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."__end_at" as varchar(65535)), '-') in (

@@ -251,6 +251,8 @@ from bounded as evt
 ) as src;
 
 -- create the companion
+drop table if exists shop.customers__auto_cdc
+-- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     "id" integer,
     __auto_cdc_sequence timestamp without time zone,
@@ -261,6 +263,8 @@ create table shop.customers__auto_cdc (
 ) compound sortkey ("id");
 
 -- create the target
+drop table if exists shop.customers
+-- auto_cdc: next statement
 create table shop.customers (
     "id" integer,
     "name" character varying(200),
@@ -270,7 +274,7 @@ create table shop.customers (
     "__end_at" timestamp without time zone
 ) compound sortkey (id);
 
--- fill the target
+-- create the target
 insert into shop.customers ("id", "name", "note", "operation", "__start_at", "__end_at")
 select * from (
 with written as (
@@ -320,10 +324,6 @@ drop table if exists shop."customers__auto_cdc_versions"
 drop table if exists shop."customers__auto_cdc_moving"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_events"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_stored"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_line"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_timeline";
 
@@ -923,24 +923,24 @@ select
     (select min(example) from crossed) as crossed_versions_example
 from shop."customers__auto_cdc_timeline";
 
--- clear what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-create table shop."customers__auto_cdc_target_changes" (
-    "id" integer,
-    "name" character varying(200),
-    "note" character varying(200),
-    "operation" character varying(200),
-    "__start_at" timestamp without time zone,
-    "__end_at" timestamp without time zone,
-    __auto_cdc_locator varchar(65535),
-    __auto_cdc_action varchar(65535),
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_few)
-insert into shop."customers__auto_cdc_target_changes"
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+drop table if exists shop."customers__auto_cdc_target_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_target_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as character varying(200)) as "name",
+    cast(null as character varying(200)) as "note",
+    cast(null as character varying(200)) as "operation",
+    cast(null as timestamp without time zone) as "__start_at",
+    cast(null as timestamp without time zone) as "__end_at",
+    cast(null as varchar(65535)) as __auto_cdc_locator,
+    cast('' as varchar(65535)) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_versions_ended_and_few
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -949,7 +949,7 @@ select
     cast(null as timestamp without time zone) as "__start_at",
     cast(null as timestamp without time zone) as "__end_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with kept as (
@@ -959,6 +959,7 @@ select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
+-- only if num_versions_ended_and_few
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as character varying(200)) as "name",
@@ -967,7 +968,7 @@ select
     cast(row_born."__start_at" as timestamp without time zone) as "__start_at",
     cast(row_born."__end_at" as timestamp without time zone) as "__end_at",
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__end_at" as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -987,10 +988,9 @@ select evt."id", evt."name", evt."note", evt."operation", run.__auto_cdc_run_sta
 from shop."customers__auto_cdc_line" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born("id", "name", "note", "operation", "__start_at", "__end_at")
-) as row_born;
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_many)
-insert into shop."customers__auto_cdc_target_changes"
+) as row_born
+union all
+-- only if num_versions_ended_and_many
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -999,16 +999,15 @@ select
     cast(null as timestamp without time zone) as "__start_at",
     cast(value as timestamp without time zone) as "__end_at",
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as varchar(65535)) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop."customers__auto_cdc_timeline"
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
-) as ended(place, value);
-
--- write down what becomes of shop.customers  (only if num_versions_removed)
-insert into shop."customers__auto_cdc_target_changes"
+) as ended(place, value)
+union all
+-- only if num_versions_removed
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -1017,7 +1016,7 @@ select
     cast(null as timestamp without time zone) as "__start_at",
     cast(null as timestamp without time zone) as "__end_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 with kept as (
@@ -1025,10 +1024,9 @@ with kept as (
 )
 select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
-) as gone(place) where place is not null;
-
--- write down what becomes of shop.customers  (only if num_versions_written)
-insert into shop."customers__auto_cdc_target_changes"
+) as gone(place) where place is not null
+union all
+-- only if num_versions_written
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as character varying(200)) as "name",
@@ -1037,7 +1035,7 @@ select
     cast(row_born."__start_at" as timestamp without time zone) as "__start_at",
     cast(row_born."__end_at" as timestamp without time zone) as "__end_at",
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__end_at" as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     4 as __auto_cdc_step
 from (
 select
@@ -1057,10 +1055,9 @@ select evt."id", evt."name", evt."note", evt."operation", run.__auto_cdc_run_sta
 from shop."customers__auto_cdc_line" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born("id", "name", "note", "operation", "__start_at", "__end_at")
-) as row_born;
-
--- write down what becomes of shop.customers  (only if num_plain_ends)
-insert into shop."customers__auto_cdc_target_changes"
+) as row_born
+union all
+-- only if num_plain_ends
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -1069,7 +1066,7 @@ select
     cast(null as timestamp without time zone) as "__start_at",
     cast(value as timestamp without time zone) as "__end_at",
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as varchar(65535)) as __auto_cdc_action,
     5 as __auto_cdc_step
 from (
 select evt.__auto_cdc_locator as locator, evt.__auto_cdc_sequence as value
@@ -1087,10 +1084,9 @@ from (
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 where evt.__auto_cdc_locator is not null and not evt.__auto_cdc_continues
-) as ended(place, value);
-
--- write down what becomes of shop.customers  (only if num_plain_rows)
-insert into shop."customers__auto_cdc_target_changes"
+) as ended(place, value)
+union all
+-- only if num_plain_rows
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as character varying(200)) as "name",
@@ -1099,7 +1095,7 @@ select
     cast(row_born."__start_at" as timestamp without time zone) as "__start_at",
     cast(row_born."__end_at" as timestamp without time zone) as "__end_at",
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__end_at" as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     6 as __auto_cdc_step
 from (
 select
@@ -1127,10 +1123,9 @@ from (
 left join shop.customers as before on evt.__auto_cdc_continues and coalesce(cast(length(cast(before."id" as varchar(65535))) as varchar(65535)) || ':' || cast(before."id" as varchar(65535)), '-') || coalesce(cast(length(cast(before."__start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(before."__start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(before."__end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(before."__end_at" as varchar(65535)), '-') = evt.__auto_cdc_locator
 where evt.__auto_cdc_kind = 'upsert'
 ) as born("id", "name", "note", "operation", "__start_at", "__end_at")
-) as row_born;
-
--- write down what becomes of shop.customers  (only if num_plain_rewrites)
-insert into shop."customers__auto_cdc_target_changes"
+) as row_born
+union all
+-- only if num_plain_rewrites
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -1139,7 +1134,7 @@ select
     cast(null as timestamp without time zone) as "__start_at",
     cast(null as timestamp without time zone) as "__end_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar(65535)) as __auto_cdc_action,
     7 as __auto_cdc_step
 from (
 select evt.__auto_cdc_locator
@@ -1159,24 +1154,24 @@ from (
 where evt.__auto_cdc_continues
 ) as gone(place) where place is not null;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-drop table if exists shop."customers__auto_cdc_companion_changes";
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-create table shop."customers__auto_cdc_companion_changes" (
-    "id" integer,
-    __auto_cdc_sequence timestamp without time zone,
-    __auto_cdc_kind varchar(65535),
-    __auto_cdc_run_start timestamp without time zone,
-    "note" character varying(200),
-    __auto_cdc_control varchar(65535),
-    __auto_cdc_locator varchar(65535),
-    __auto_cdc_action varchar(65535),
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_snapshot_versions)
-insert into shop."customers__auto_cdc_companion_changes"
+-- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+drop table if exists shop."customers__auto_cdc_companion_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_companion_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp without time zone) as __auto_cdc_sequence,
+    cast(null as varchar(65535)) as __auto_cdc_kind,
+    cast(null as timestamp without time zone) as __auto_cdc_run_start,
+    cast(null as character varying(200)) as "note",
+    cast(null as varchar(65535)) as __auto_cdc_control,
+    cast(null as varchar(65535)) as __auto_cdc_locator,
+    cast('' as varchar(65535)) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_snapshot_versions
 select
     cast(null as integer) as "id",
     cast(value as timestamp without time zone) as __auto_cdc_sequence,
@@ -1185,13 +1180,14 @@ select
     cast(null as character varying(200)) as "note",
     cast(null as varchar(65535)) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 select coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_run_start as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_control as varchar(65535)), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as ended(place, value)
 union all
+-- only if num_snapshot_versions
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born.__auto_cdc_sequence as timestamp without time zone) as __auto_cdc_sequence,
@@ -1200,7 +1196,7 @@ select
     cast(row_born."note" as character varying(200)) as "note",
     cast(row_born.__auto_cdc_control as varchar(65535)) as __auto_cdc_control,
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_run_start as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_control as varchar(65535)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -1217,7 +1213,7 @@ select __auto_cdc_sequence from shop."customers__auto_cdc_versions" where __auto
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 insert into shop.customers__auto_cdc (__auto_cdc_kind, __auto_cdc_control)
-select 'journal', '[["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__start_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__start_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__end_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__end_at\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "update shop.customers set \\"__end_at\\" = src.\\"__end_at\\"\\nfrom shop.\\"customers__auto_cdc_target_changes\\" as src\\nwhere coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__start_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__start_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__end_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__end_at\\" as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"__start_at\\", \\"__end_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"__start_at\\", \\"__end_at\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_run_start as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence\\nfrom shop.\\"customers__auto_cdc_companion_changes\\" as src\\nwhere coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_run_start as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"note\\", __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"note\\", __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action = ''born''"]]';
+select 'journal', '[["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__start_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__start_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__end_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__end_at\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "update shop.customers set \\"__end_at\\" = src.\\"__end_at\\"\\nfrom shop.\\"customers__auto_cdc_target_changes\\" as src\\nwhere coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__start_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__start_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__end_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__end_at\\" as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"__start_at\\", \\"__end_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"__start_at\\", \\"__end_at\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_run_start as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence\\nfrom shop.\\"customers__auto_cdc_companion_changes\\" as src\\nwhere coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_run_start as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"note\\", __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"note\\", __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action = ''born''"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]';
 
 -- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 delete from shop.customers where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."__start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."__start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."__end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."__end_at" as varchar(65535)), '-') in (

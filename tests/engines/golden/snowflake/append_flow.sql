@@ -1,14 +1,14 @@
 -- auto_cdc: model customers: build the target
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     __auto_cdc_sequence TIMESTAMP_NTZ(9),
     __auto_cdc_kind varchar,
     __auto_cdc_control varchar
 );
 
 -- create the target
-create table shop.customers (
+create or replace table shop.customers (
     "ID" NUMBER(38,0),
     "NAME" VARCHAR(16777216),
     "NOTE" VARCHAR(16777216),
@@ -17,7 +17,7 @@ create table shop.customers (
     __auto_cdc_run bigint
 ) cluster by (id);
 
--- fill the target
+-- create the target
 insert into shop.customers ("ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT", __auto_cdc_run)
 with evaluated as (
     select

@@ -50,7 +50,7 @@ stood as (
 select * from read cross join stood;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     "ID" NUMBER(38,0),
     __auto_cdc_sequence TIMESTAMP_NTZ(9),
     __auto_cdc_kind varchar,
@@ -58,7 +58,7 @@ create table shop.customers__auto_cdc (
 ) cluster by ("ID");
 
 -- create the target
-create table shop.customers (
+create or replace table shop.customers (
     "ID" NUMBER(38,0),
     "NAME" VARCHAR(16777216),
     "NOTE" VARCHAR(16777216),
@@ -66,7 +66,7 @@ create table shop.customers (
     "CHANGED_AT" TIMESTAMP_NTZ(9)
 ) cluster by (id);
 
--- fill the target
+-- create the target
 insert into shop.customers ("ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT")
 select stg."ID", stg."NAME", stg."NOTE", stg."OPERATION", stg."CHANGED_AT"
 from shop."customers__auto_cdc_stage" as stg
@@ -87,11 +87,7 @@ select
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_stored"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events";
+drop table if exists shop."customers__auto_cdc_winners";
 
 -- auto_cdc: model customers: replace the rows of the incoming keys
 
@@ -190,23 +186,21 @@ select
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
 from shop."customers__auto_cdc_events";
 
--- clear what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
-create table shop."customers__auto_cdc_target_changes" (
-    "ID" NUMBER(38,0),
-    "NAME" VARCHAR(16777216),
-    "NOTE" VARCHAR(16777216),
-    "OPERATION" VARCHAR(16777216),
-    "CHANGED_AT" TIMESTAMP_NTZ(9),
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_differing_rows)
-insert into shop."customers__auto_cdc_target_changes"
+-- write down what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
+create or replace transient table shop."customers__auto_cdc_target_changes" as
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as VARCHAR(16777216)) as "NAME",
+    cast(null as VARCHAR(16777216)) as "NOTE",
+    cast(null as VARCHAR(16777216)) as "OPERATION",
+    cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
+    cast(null as varchar) as __auto_cdc_locator,
+    cast('' as varchar) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_differing_rows
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
@@ -214,7 +208,7 @@ select
     cast(null as VARCHAR(16777216)) as "OPERATION",
     cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with gone (place) as (
@@ -227,6 +221,7 @@ join (
 select * from gone
 ) as gone where place is not null
 union all
+-- only if num_differing_rows
 select
     cast(row_born."ID" as NUMBER(38,0)) as "ID",
     cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
@@ -234,7 +229,7 @@ select
     cast(row_born."OPERATION" as VARCHAR(16777216)) as "OPERATION",
     cast(row_born."CHANGED_AT" as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
     coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -255,10 +250,9 @@ where won.__auto_cdc_same
 )
 select * from born
 ) as born
-) as row_born;
-
--- write down what becomes of shop.customers  (only if num_newer_keys)
-insert into shop."customers__auto_cdc_target_changes"
+) as row_born
+union all
+-- only if num_newer_keys
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
@@ -266,7 +260,7 @@ select
     cast(null as VARCHAR(16777216)) as "OPERATION",
     cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 with gone (place) as (
@@ -278,6 +272,7 @@ where won.__auto_cdc_is_new
 select * from gone
 ) as gone where place is not null
 union all
+-- only if num_newer_keys
 select
     cast(row_born."ID" as NUMBER(38,0)) as "ID",
     cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
@@ -285,7 +280,7 @@ select
     cast(row_born."OPERATION" as VARCHAR(16777216)) as "OPERATION",
     cast(row_born."CHANGED_AT" as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
     coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 select
@@ -313,7 +308,7 @@ from shop."customers__auto_cdc_target_changes";
 
 -- write down what is left to do  (only if num_differing_rows or num_newer_keys)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\", src.\\"CHANGED_AT\\")"]]' as varchar) as to_do) as src
+using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\", src.\\"CHANGED_AT\\")"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]' as varchar) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -351,6 +346,4 @@ drop table if exists shop."customers__auto_cdc_winners"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_events"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_target_changes";

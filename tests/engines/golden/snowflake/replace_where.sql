@@ -44,14 +44,14 @@ from told
 select count(*) as num_read_rows from shop."customers__auto_cdc_stage";
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     __auto_cdc_sequence TIMESTAMP_NTZ(9),
     __auto_cdc_kind varchar,
     __auto_cdc_control varchar
 );
 
 -- create the target
-create table shop.customers (
+create or replace table shop.customers (
     "ID" NUMBER(38,0),
     "NAME" VARCHAR(16777216),
     "NOTE" VARCHAR(16777216),
@@ -59,7 +59,7 @@ create table shop.customers (
     "CHANGED_AT" TIMESTAMP_NTZ(9)
 ) cluster by (id);
 
--- fill the target
+-- create the target
 insert into shop.customers ("ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT")
 select "ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT"
 from shop."customers__auto_cdc_stage"
@@ -76,11 +76,7 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "TIMESTAMP_NTZ(9)", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control;
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events";
+drop table if exists shop."customers__auto_cdc_stage";
 
 -- auto_cdc: model customers: replace the rows in the range
 
@@ -168,68 +164,9 @@ select
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
 from shop."customers__auto_cdc_events";
 
--- clear what becomes of shop.customers  (only if num_differing_rows)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_differing_rows)
-create table shop."customers__auto_cdc_target_changes" (
-    "ID" NUMBER(38,0),
-    "NAME" VARCHAR(16777216),
-    "NOTE" VARCHAR(16777216),
-    "OPERATION" VARCHAR(16777216),
-    "CHANGED_AT" TIMESTAMP_NTZ(9),
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_differing_rows)
-insert into shop."customers__auto_cdc_target_changes"
-select
-    cast(null as NUMBER(38,0)) as "ID",
-    cast(null as VARCHAR(16777216)) as "NAME",
-    cast(null as VARCHAR(16777216)) as "NOTE",
-    cast(null as VARCHAR(16777216)) as "OPERATION",
-    cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
-    place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-with gone (place) as (
-select __auto_cdc_locator from shop."customers__auto_cdc_gone"
-)
-select * from gone
-) as gone where place is not null
-union all
-select
-    cast(row_born."ID" as NUMBER(38,0)) as "ID",
-    cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
-    cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
-    cast(row_born."OPERATION" as VARCHAR(16777216)) as "OPERATION",
-    cast(row_born."CHANGED_AT" as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
-    coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(row_born."NAME" as varchar)) as varchar) || ':' || cast(row_born."NAME" as varchar), '-') || coalesce(cast(length(cast(row_born."NOTE" as varchar)) as varchar) || ':' || cast(row_born."NOTE" as varchar), '-') || coalesce(cast(length(cast(row_born."OPERATION" as varchar)) as varchar) || ':' || cast(row_born."OPERATION" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."CHANGED_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."CHANGED_AT") as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born."ID",
-    born."NAME",
-    born."NOTE",
-    born."OPERATION",
-    born."CHANGED_AT"
-from (
-with born ("ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT") as (
-select "ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT"
-from shop."customers__auto_cdc_stage"
-where __auto_cdc_is_new
-)
-select * from born
-) as born
-) as row_born;
-
 -- write down what is left to do  (only if num_differing_rows)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\\"NAME\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"NAME\\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\\"NOTE\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"NOTE\\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\\"OPERATION\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"OPERATION\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"CHANGED_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"CHANGED_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\", src.\\"CHANGED_AT\\")"]]' as varchar) as to_do) as src
+using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select __auto_cdc_locator from shop.\\"customers__auto_cdc_gone\\"\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"OPERATION\\" as VARCHAR(16777216)) as \\"OPERATION\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\\"NAME\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"NAME\\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\\"NOTE\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"NOTE\\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\\"OPERATION\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"OPERATION\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"CHANGED_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"CHANGED_AT\\") as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"OPERATION\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\") as (\\n    select \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage\\"\\n    where __auto_cdc_is_new\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select __auto_cdc_locator from shop.\\"customers__auto_cdc_gone\\"\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"OPERATION\\" as VARCHAR(16777216)) as \\"OPERATION\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\\"NAME\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"NAME\\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\\"NOTE\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"NOTE\\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\\"OPERATION\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"OPERATION\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"CHANGED_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"CHANGED_AT\\") as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"OPERATION\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\") as (\\n    select \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage\\"\\n    where __auto_cdc_is_new\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\\"NAME\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"NAME\\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\\"NOTE\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"NOTE\\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\\"OPERATION\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"OPERATION\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"CHANGED_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"CHANGED_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\", src.\\"CHANGED_AT\\")"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]' as varchar) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -243,12 +180,96 @@ select
     cast(null as VARCHAR(16777216)) as "OPERATION",
     cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from (
+    select
+        cast(null as NUMBER(38,0)) as "ID",
+        cast(null as VARCHAR(16777216)) as "NAME",
+        cast(null as VARCHAR(16777216)) as "NOTE",
+        cast(null as VARCHAR(16777216)) as "OPERATION",
+        cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    with gone (place) as (
+    select __auto_cdc_locator from shop."customers__auto_cdc_gone"
+    )
+    select * from gone
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born."ID" as NUMBER(38,0)) as "ID",
+        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
+        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
+        cast(row_born."OPERATION" as VARCHAR(16777216)) as "OPERATION",
+        cast(row_born."CHANGED_AT" as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(row_born."NAME" as varchar)) as varchar) || ':' || cast(row_born."NAME" as varchar), '-') || coalesce(cast(length(cast(row_born."NOTE" as varchar)) as varchar) || ':' || cast(row_born."NOTE" as varchar), '-') || coalesce(cast(length(cast(row_born."OPERATION" as varchar)) as varchar) || ':' || cast(row_born."OPERATION" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."CHANGED_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."CHANGED_AT") as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born."ID",
+        born."NAME",
+        born."NOTE",
+        born."OPERATION",
+        born."CHANGED_AT"
+    from (
+    with born ("ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT") as (
+    select "ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT"
+    from shop."customers__auto_cdc_stage"
+    where __auto_cdc_is_new
+    )
+    select * from born
+    ) as born
+    ) as row_born
+) as changes
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 union all
 select "ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from (
+    select
+        cast(null as NUMBER(38,0)) as "ID",
+        cast(null as VARCHAR(16777216)) as "NAME",
+        cast(null as VARCHAR(16777216)) as "NOTE",
+        cast(null as VARCHAR(16777216)) as "OPERATION",
+        cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    with gone (place) as (
+    select __auto_cdc_locator from shop."customers__auto_cdc_gone"
+    )
+    select * from gone
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born."ID" as NUMBER(38,0)) as "ID",
+        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
+        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
+        cast(row_born."OPERATION" as VARCHAR(16777216)) as "OPERATION",
+        cast(row_born."CHANGED_AT" as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(row_born."NAME" as varchar)) as varchar) || ':' || cast(row_born."NAME" as varchar), '-') || coalesce(cast(length(cast(row_born."NOTE" as varchar)) as varchar) || ':' || cast(row_born."NOTE" as varchar), '-') || coalesce(cast(length(cast(row_born."OPERATION" as varchar)) as varchar) || ':' || cast(row_born."OPERATION" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."CHANGED_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."CHANGED_AT") as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born."ID",
+        born."NAME",
+        born."NOTE",
+        born."OPERATION",
+        born."CHANGED_AT"
+    from (
+    with born ("ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT") as (
+    select "ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT"
+    from shop."customers__auto_cdc_stage"
+    where __auto_cdc_is_new
+    )
+    select * from born
+    ) as born
+    ) as row_born
+) as changes
 where __auto_cdc_action = 'born'
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(tgt."NAME" as varchar)) as varchar) || ':' || cast(tgt."NAME" as varchar), '-') || coalesce(cast(length(cast(tgt."NOTE" as varchar)) as varchar) || ':' || cast(tgt."NOTE" as varchar), '-') || coalesce(cast(length(cast(tgt."OPERATION" as varchar)) as varchar) || ':' || cast(tgt."OPERATION" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."CHANGED_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."CHANGED_AT") as varchar), '-') = src.__auto_cdc_locator
@@ -263,8 +284,4 @@ drop table if exists shop."customers__auto_cdc_stage"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_gone"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_events";

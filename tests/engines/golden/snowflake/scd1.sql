@@ -105,7 +105,7 @@ cross join found
 cross join ties;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     "ID" NUMBER(38,0),
     __auto_cdc_sequence TIMESTAMP_NTZ(9),
     __auto_cdc_kind varchar,
@@ -113,14 +113,14 @@ create table shop.customers__auto_cdc (
 ) cluster by ("ID");
 
 -- create the target
-create table shop.customers (
+create or replace table shop.customers (
     "ID" NUMBER(38,0),
     "NAME" VARCHAR(16777216),
     "NOTE" VARCHAR(16777216),
     "CHANGED_AT" TIMESTAMP_NTZ(9)
 ) cluster by (id);
 
--- fill the target
+-- create the target
 insert into shop.customers ("ID", "NAME", "NOTE", "CHANGED_AT")
 with upserts as (
     select __auto_cdc_event from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
@@ -158,9 +158,7 @@ drop table if exists shop."customers__auto_cdc_stage"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_events"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone";
+drop table if exists shop."customers__auto_cdc_winners";
 
 -- auto_cdc: model customers: apply the new events
 
@@ -240,15 +238,6 @@ with ranked as (
 select __auto_cdc_event, "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
 
--- find the rows of the touched keys
-create or replace transient table shop."customers__auto_cdc_gone" as
-select src.*, uuid_string() as __auto_cdc_row
-from (
-select coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') as __auto_cdc_locator, won.__auto_cdc_kind
-from shop.customers as tgt
-join shop."customers__auto_cdc_winners" as won on won."ID" = tgt."ID"
-) as src;
-
 -- check the events
 with counted as (
     select
@@ -297,7 +286,11 @@ ties as (
 ),
 further as (
     select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows
-    from shop."customers__auto_cdc_gone"
+    from (
+        select coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') as __auto_cdc_locator, won.__auto_cdc_kind
+        from shop.customers as tgt
+        join shop."customers__auto_cdc_winners" as won on won."ID" = tgt."ID"
+    ) as gone
 )
 select *
 from counted
@@ -305,29 +298,27 @@ cross join found
 cross join ties
 cross join further;
 
--- clear what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-create table shop."customers__auto_cdc_target_changes" (
-    "ID" NUMBER(38,0),
-    "NAME" VARCHAR(16777216),
-    "NOTE" VARCHAR(16777216),
-    "CHANGED_AT" TIMESTAMP_NTZ(9),
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_new_truncates)
-insert into shop."customers__auto_cdc_target_changes"
+-- write down what becomes of shop.customers  (only if num_new_truncates or num_new_events)
+create or replace transient table shop."customers__auto_cdc_target_changes" as
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as VARCHAR(16777216)) as "NAME",
+    cast(null as VARCHAR(16777216)) as "NOTE",
+    cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
+    cast(null as varchar) as __auto_cdc_locator,
+    cast('' as varchar) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_new_truncates
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
     cast(null as VARCHAR(16777216)) as "NOTE",
     cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with gone (place) as (
@@ -351,32 +342,32 @@ and not exists (
 )
 )
 select * from gone
-) as gone where place is not null;
-
--- write down what becomes of shop.customers  (only if num_new_events)
-insert into shop."customers__auto_cdc_target_changes"
+) as gone where place is not null
+union all
+-- only if num_new_events
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
     cast(null as VARCHAR(16777216)) as "NOTE",
     cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 with gone (place) as (
-select __auto_cdc_locator from shop."customers__auto_cdc_gone"
+select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners" as won
 )
 select * from gone
 ) as gone where place is not null
 union all
+-- only if num_new_events
 select
     cast(row_born."ID" as NUMBER(38,0)) as "ID",
     cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
     cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
     cast(row_born."CHANGED_AT" as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
     coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select
@@ -403,29 +394,27 @@ select
     count(case when __auto_cdc_step = 2 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
 from shop."customers__auto_cdc_target_changes";
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-drop table if exists shop."customers__auto_cdc_companion_changes";
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-create table shop."customers__auto_cdc_companion_changes" (
-    "ID" NUMBER(38,0),
-    __auto_cdc_sequence TIMESTAMP_NTZ(9),
-    __auto_cdc_kind varchar,
-    __auto_cdc_control varchar,
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates)
-insert into shop."customers__auto_cdc_companion_changes"
+-- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
+create or replace transient table shop."customers__auto_cdc_companion_changes" as
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    cast(null as varchar) as __auto_cdc_kind,
+    cast(null as varchar) as __auto_cdc_control,
+    cast(null as varchar) as __auto_cdc_locator,
+    cast('' as varchar) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_new_truncates
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
     cast(null as varchar) as __auto_cdc_kind,
     cast(null as varchar) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with gone (place) as (
@@ -442,13 +431,14 @@ where cmp.__auto_cdc_kind = 'truncate' or (cmp.__auto_cdc_kind in ('upsert', 'de
 select * from gone
 ) as gone where place is not null
 union all
+-- only if num_new_truncates
 select
     cast(row_born."ID" as NUMBER(38,0)) as "ID",
     cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,
     coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_control as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -469,17 +459,16 @@ select cast(null as NUMBER(38,0)) as "ID", sequence as __auto_cdc_sequence, 'tru
 )
 select * from born
 ) as born
-) as row_born;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_new_events)
-insert into shop."customers__auto_cdc_companion_changes"
+) as row_born
+union all
+-- only if num_new_events
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
     cast(null as varchar) as __auto_cdc_kind,
     cast(null as varchar) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 with gone (place) as (
@@ -488,13 +477,14 @@ select __auto_cdc_hidden from shop."customers__auto_cdc_winners" where __auto_cd
 select * from gone
 ) as gone where place is not null
 union all
+-- only if num_new_events
 select
     cast(row_born."ID" as NUMBER(38,0)) as "ID",
     cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,
     coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_control as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 select
@@ -512,7 +502,7 @@ select * from born
 
 -- write down what is left to do  (only if num_new_truncates or num_new_events)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"CHANGED_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as varchar) as to_do) as src
+using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"CHANGED_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as varchar) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -552,13 +542,18 @@ union all
 select "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
 from shop."customers__auto_cdc_companion_changes"
 where __auto_cdc_action = 'born'
+union all
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    cast(null as varchar) as __auto_cdc_kind,
+    cast(null as varchar) as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
-
--- cross it off  (only if num_new_truncates or num_new_events)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
 
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"
@@ -566,8 +561,6 @@ drop table if exists shop."customers__auto_cdc_stage"
 drop table if exists shop."customers__auto_cdc_events"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_target_changes"
 -- auto_cdc: next statement

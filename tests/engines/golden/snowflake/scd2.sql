@@ -140,7 +140,7 @@ from bounded as evt
 ) as src;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     "ID" NUMBER(38,0),
     __auto_cdc_sequence TIMESTAMP_NTZ(9),
     __auto_cdc_kind varchar,
@@ -150,7 +150,7 @@ create table shop.customers__auto_cdc (
 ) cluster by ("ID");
 
 -- create the target
-create table shop.customers (
+create or replace table shop.customers (
     "ID" NUMBER(38,0),
     "NAME" VARCHAR(16777216),
     "NOTE" VARCHAR(16777216),
@@ -158,7 +158,7 @@ create table shop.customers (
     "__END_AT" TIMESTAMP_NTZ(9)
 ) cluster by (id);
 
--- fill the target
+-- create the target
 insert into shop.customers ("ID", "NAME", "NOTE", "__START_AT", "__END_AT")
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
@@ -195,12 +195,6 @@ join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_stored"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_line"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_timeline";
 
@@ -565,23 +559,21 @@ select
     (select min(example) from crossed) as crossed_versions_example
 from shop."customers__auto_cdc_timeline";
 
--- clear what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create table shop."customers__auto_cdc_target_changes" (
-    "ID" NUMBER(38,0),
-    "NAME" VARCHAR(16777216),
-    "NOTE" VARCHAR(16777216),
-    "__START_AT" TIMESTAMP_NTZ(9),
-    "__END_AT" TIMESTAMP_NTZ(9),
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_few)
-insert into shop."customers__auto_cdc_target_changes"
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+create or replace transient table shop."customers__auto_cdc_target_changes" as
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as VARCHAR(16777216)) as "NAME",
+    cast(null as VARCHAR(16777216)) as "NOTE",
+    cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
+    cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
+    cast(null as varchar) as __auto_cdc_locator,
+    cast('' as varchar) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_versions_ended_and_few
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
@@ -589,7 +581,7 @@ select
     cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
     cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with gone (place) as (
@@ -602,6 +594,7 @@ where evt.__auto_cdc_locator is not null and not exists (select 1 from kept wher
 select * from gone
 ) as gone where place is not null
 union all
+-- only if num_versions_ended_and_few
 select
     cast(row_born."ID" as NUMBER(38,0)) as "ID",
     cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
@@ -609,7 +602,7 @@ select
     cast(row_born."__START_AT" as TIMESTAMP_NTZ(9)) as "__START_AT",
     cast(row_born."__END_AT" as TIMESTAMP_NTZ(9)) as "__END_AT",
     coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -631,10 +624,9 @@ join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 )
 select * from born
 ) as born
-) as row_born;
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_many)
-insert into shop."customers__auto_cdc_target_changes"
+) as row_born
+union all
+-- only if num_versions_ended_and_many
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
@@ -642,7 +634,7 @@ select
     cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
     cast(value as TIMESTAMP_NTZ(9)) as "__END_AT",
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as varchar) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 with ended (place, value) as (
@@ -651,10 +643,9 @@ from shop."customers__auto_cdc_timeline"
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 )
 select * from ended
-) as ended;
-
--- write down what becomes of shop.customers  (only if num_versions_removed)
-insert into shop."customers__auto_cdc_target_changes"
+) as ended
+union all
+-- only if num_versions_removed
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
@@ -662,7 +653,7 @@ select
     cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
     cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 with gone (place) as (
@@ -673,10 +664,9 @@ select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 )
 select * from gone
-) as gone where place is not null;
-
--- write down what becomes of shop.customers  (only if num_versions_written)
-insert into shop."customers__auto_cdc_target_changes"
+) as gone where place is not null
+union all
+-- only if num_versions_written
 select
     cast(row_born."ID" as NUMBER(38,0)) as "ID",
     cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
@@ -684,7 +674,7 @@ select
     cast(row_born."__START_AT" as TIMESTAMP_NTZ(9)) as "__START_AT",
     cast(row_born."__END_AT" as TIMESTAMP_NTZ(9)) as "__END_AT",
     coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     4 as __auto_cdc_step
 from (
 select
@@ -708,24 +698,22 @@ select * from born
 ) as born
 ) as row_born;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-drop table if exists shop."customers__auto_cdc_companion_changes";
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create table shop."customers__auto_cdc_companion_changes" (
-    "ID" NUMBER(38,0),
-    __auto_cdc_sequence TIMESTAMP_NTZ(9),
-    __auto_cdc_kind varchar,
-    __auto_cdc_run_start TIMESTAMP_NTZ(9),
-    "NOTE" VARCHAR(16777216),
-    __auto_cdc_control varchar,
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_hidden_forgotten)
-insert into shop."customers__auto_cdc_companion_changes"
+-- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+create or replace transient table shop."customers__auto_cdc_companion_changes" as
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    cast(null as varchar) as __auto_cdc_kind,
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
+    cast(null as VARCHAR(16777216)) as "NOTE",
+    cast(null as varchar) as __auto_cdc_control,
+    cast(null as varchar) as __auto_cdc_locator,
+    cast('' as varchar) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_hidden_forgotten
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
@@ -734,7 +722,7 @@ select
     cast(null as VARCHAR(16777216)) as "NOTE",
     cast(null as varchar) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with gone (place) as (
@@ -751,10 +739,9 @@ union all
 select locator from orphaned
 )
 select * from gone
-) as gone where place is not null;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_hidden_remembered)
-insert into shop."customers__auto_cdc_companion_changes"
+) as gone where place is not null
+union all
+-- only if num_hidden_remembered
 select
     cast(row_born."ID" as NUMBER(38,0)) as "ID",
     cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
@@ -763,7 +750,7 @@ select
     cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
     cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,
     coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_control as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -790,7 +777,7 @@ select * from born
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \\"__END_AT\\" = src.\\"__END_AT\\"\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"__START_AT\\", src.\\"__END_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.\\"NOTE\\", src.__auto_cdc_control)"]]' as varchar) as to_do) as src
+using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \\"__END_AT\\" = src.\\"__END_AT\\"\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"__START_AT\\", src.\\"__END_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.\\"NOTE\\", src.__auto_cdc_control)"]]' as varchar) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -838,13 +825,20 @@ union all
 select "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
 from shop."customers__auto_cdc_companion_changes"
 where __auto_cdc_action = 'born'
+union all
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    cast(null as varchar) as __auto_cdc_kind,
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
+    cast(null as VARCHAR(16777216)) as "NOTE",
+    cast(null as varchar) as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src."NOTE", src.__auto_cdc_control);
-
--- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
 
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"

@@ -138,7 +138,7 @@ select *
 from greedy;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     "ID" NUMBER(38,0),
     __auto_cdc_sequence TIMESTAMP_NTZ(9),
     __auto_cdc_kind varchar,
@@ -146,14 +146,14 @@ create table shop.customers__auto_cdc (
 ) cluster by ("ID");
 
 -- create the target
-create table shop.customers (
+create or replace table shop.customers (
     "ID" NUMBER(38,0),
     "NAME" VARCHAR(16777216),
     "NOTE" VARCHAR(16777216),
     "OPERATION" VARCHAR(16777216)
 ) cluster by (id);
 
--- fill the target
+-- create the target
 insert into shop.customers ("ID", "NAME", "NOTE", "OPERATION")
 select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_stage" where __auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null);
 
@@ -181,11 +181,7 @@ from shop."customers__auto_cdc_versions"
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_versions"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone";
+drop table if exists shop."customers__auto_cdc_versions";
 
 -- auto_cdc: model customers: apply the new snapshots
 
@@ -460,96 +456,69 @@ greedy as (
 select *
 from counted cross join by_hand cross join greedy;
 
--- find the rows of the touched keys  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_gone" as
-select src.*, uuid_string() as __auto_cdc_row
-from (
-select coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') as __auto_cdc_locator, won.__auto_cdc_kind
-from shop.customers as tgt
-join shop."customers__auto_cdc_winners" as won on won."ID" = tgt."ID"
-) as src;
-
--- clear what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
-create table shop."customers__auto_cdc_target_changes" (
-    "ID" NUMBER(38,0),
-    "NAME" VARCHAR(16777216),
-    "NOTE" VARCHAR(16777216),
-    "OPERATION" VARCHAR(16777216),
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_new_events)
-insert into shop."customers__auto_cdc_target_changes"
-select
-    cast(null as NUMBER(38,0)) as "ID",
-    cast(null as VARCHAR(16777216)) as "NAME",
-    cast(null as VARCHAR(16777216)) as "NOTE",
-    cast(null as VARCHAR(16777216)) as "OPERATION",
-    place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-with gone (place) as (
-select __auto_cdc_locator from shop."customers__auto_cdc_gone"
-)
-select * from gone
-) as gone where place is not null
-union all
-select
-    cast(row_born."ID" as NUMBER(38,0)) as "ID",
-    cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
-    cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
-    cast(row_born."OPERATION" as VARCHAR(16777216)) as "OPERATION",
-    coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born."ID",
-    born."NAME",
-    born."NOTE",
-    born."OPERATION"
-from (
-with born ("ID", "NAME", "NOTE", "OPERATION") as (
-select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
-)
-select * from born
-) as born
-) as row_born;
-
 -- count what is written  (only if num_new_events or num_snapshot_versions)
 select
     count(case when __auto_cdc_step = 1 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from shop."customers__auto_cdc_target_changes";
+from (
+    select
+        cast(null as NUMBER(38,0)) as "ID",
+        cast(null as VARCHAR(16777216)) as "NAME",
+        cast(null as VARCHAR(16777216)) as "NOTE",
+        cast(null as VARCHAR(16777216)) as "OPERATION",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    with gone (place) as (
+    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+    )
+    select * from gone
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born."ID" as NUMBER(38,0)) as "ID",
+        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
+        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
+        cast(row_born."OPERATION" as VARCHAR(16777216)) as "OPERATION",
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born."ID",
+        born."NAME",
+        born."NOTE",
+        born."OPERATION"
+    from (
+    with born ("ID", "NAME", "NOTE", "OPERATION") as (
+    select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    )
+    select * from born
+    ) as born
+    ) as row_born
+) as changes;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
-drop table if exists shop."customers__auto_cdc_companion_changes";
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
-create table shop."customers__auto_cdc_companion_changes" (
-    "ID" NUMBER(38,0),
-    __auto_cdc_sequence TIMESTAMP_NTZ(9),
-    __auto_cdc_kind varchar,
-    __auto_cdc_control varchar,
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_snapshot_versions)
-insert into shop."customers__auto_cdc_companion_changes"
+-- write down what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
+create or replace transient table shop."customers__auto_cdc_companion_changes" as
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    cast(null as varchar) as __auto_cdc_kind,
+    cast(null as varchar) as __auto_cdc_control,
+    cast(null as varchar) as __auto_cdc_locator,
+    cast('' as varchar) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_snapshot_versions
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(value as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
     cast(null as varchar) as __auto_cdc_kind,
     cast(null as varchar) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with ended (place, value) as (
@@ -559,13 +528,14 @@ from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 select * from ended
 ) as ended
 union all
+-- only if num_snapshot_versions
 select
     cast(row_born."ID" as NUMBER(38,0)) as "ID",
     cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,
     coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_control as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -583,7 +553,7 @@ select * from born
 
 -- write down what is left to do  (only if num_new_events or num_snapshot_versions)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as varchar) as to_do) as src
+using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from shop.\\"customers__auto_cdc_winners\\" as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"OPERATION\\" as VARCHAR(16777216)) as \\"OPERATION\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"OPERATION\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\") as (\\n    select \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\" from shop.\\"customers__auto_cdc_winners\\" where __auto_cdc_kind = ''upsert''\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from shop.\\"customers__auto_cdc_winners\\" as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"OPERATION\\" as VARCHAR(16777216)) as \\"OPERATION\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"OPERATION\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\") as (\\n    select \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\" from shop.\\"customers__auto_cdc_winners\\" where __auto_cdc_kind = ''upsert''\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as varchar) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -596,12 +566,86 @@ select
     cast(null as VARCHAR(16777216)) as "NOTE",
     cast(null as VARCHAR(16777216)) as "OPERATION",
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from (
+    select
+        cast(null as NUMBER(38,0)) as "ID",
+        cast(null as VARCHAR(16777216)) as "NAME",
+        cast(null as VARCHAR(16777216)) as "NOTE",
+        cast(null as VARCHAR(16777216)) as "OPERATION",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    with gone (place) as (
+    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+    )
+    select * from gone
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born."ID" as NUMBER(38,0)) as "ID",
+        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
+        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
+        cast(row_born."OPERATION" as VARCHAR(16777216)) as "OPERATION",
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born."ID",
+        born."NAME",
+        born."NOTE",
+        born."OPERATION"
+    from (
+    with born ("ID", "NAME", "NOTE", "OPERATION") as (
+    select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    )
+    select * from born
+    ) as born
+    ) as row_born
+) as changes
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 union all
 select "ID", "NAME", "NOTE", "OPERATION", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from (
+    select
+        cast(null as NUMBER(38,0)) as "ID",
+        cast(null as VARCHAR(16777216)) as "NAME",
+        cast(null as VARCHAR(16777216)) as "NOTE",
+        cast(null as VARCHAR(16777216)) as "OPERATION",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    with gone (place) as (
+    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+    )
+    select * from gone
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born."ID" as NUMBER(38,0)) as "ID",
+        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
+        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
+        cast(row_born."OPERATION" as VARCHAR(16777216)) as "OPERATION",
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born."ID",
+        born."NAME",
+        born."NOTE",
+        born."OPERATION"
+    from (
+    with born ("ID", "NAME", "NOTE", "OPERATION") as (
+    select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    )
+    select * from born
+    ) as born
+    ) as row_born
+) as changes
 where __auto_cdc_action = 'born'
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') = src.__auto_cdc_locator
@@ -624,6 +668,14 @@ select "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null
 from shop."customers__auto_cdc_companion_changes"
 where __auto_cdc_action = 'born'
 union all
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    cast(null as varchar) as __auto_cdc_kind,
+    cast(null as varchar) as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+union all
 select "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
 from shop."customers__auto_cdc_companion_changes"
 where __auto_cdc_action = 'ended'
@@ -633,18 +685,11 @@ when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
 
--- cross it off  (only if num_new_events or num_snapshot_versions)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
-
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_versions"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_companion_changes";

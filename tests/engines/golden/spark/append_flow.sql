@@ -1,25 +1,22 @@
 -- auto_cdc: model customers: build the target
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     __auto_cdc_sequence timestamp_ntz,
     __auto_cdc_kind string,
     __auto_cdc_control string
 ) using iceberg;
 
 -- create the target
-create table shop.customers (
-    `id` int,
-    `name` string,
-    `note` string,
-    `operation` string,
-    `changed_at` timestamp_ntz,
-    __auto_cdc_run bigint
-) using iceberg;
-
--- fill the target
-insert into shop.customers
-select * from (
+create or replace table shop.customers using iceberg as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.`name` as string) as `name`,
+    cast(added.`note` as string) as `note`,
+    cast(added.`operation` as string) as `operation`,
+    cast(added.`changed_at` as timestamp_ntz) as `changed_at`,
+    cast(added.__auto_cdc_run as bigint) as __auto_cdc_run
+from (
 with evaluated as (
     select
         src.`id` as `id`,
@@ -38,7 +35,7 @@ with evaluated as (
 )
 select `id`, `name`, `note`, `operation`, `changed_at`, cast(1 as bigint) as __auto_cdc_run
 from evaluated
-) as added;
+) as added(`id`, `name`, `note`, `operation`, `changed_at`, __auto_cdc_run);
 
 -- count the rows
 select count(*) as num_output_rows from shop.customers;

@@ -1,9 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -21,9 +19,7 @@ from (
 ) as src;
 
 -- find the newest rows of each key
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_winners` using iceberg as
+create or replace table shop.`customers__auto_cdc_winners` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -54,7 +50,7 @@ stood as (
 select * from read cross join stood;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     `id` int,
     __auto_cdc_sequence timestamp_ntz,
     __auto_cdc_kind string,
@@ -62,22 +58,19 @@ create table shop.customers__auto_cdc (
 ) using iceberg;
 
 -- create the target
-create table shop.customers (
-    `id` int,
-    `name` string,
-    `note` string,
-    `operation` string,
-    `changed_at` timestamp_ntz
-) using iceberg;
-
--- fill the target
-insert into shop.customers
-select * from (
+create or replace table shop.customers using iceberg as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.`name` as string) as `name`,
+    cast(added.`note` as string) as `note`,
+    cast(added.`operation` as string) as `operation`,
+    cast(added.`changed_at` as timestamp_ntz) as `changed_at`
+from (
 select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
 from shop.`customers__auto_cdc_stage` as stg
 join shop.`customers__auto_cdc_winners` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
 where won.__auto_cdc_is_new
-) as added;
+) as added(`id`, `name`, `note`, `operation`, `changed_at`);
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
@@ -93,20 +86,14 @@ select
 ) as added;
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_stored`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`;
+drop table if exists shop.`customers__auto_cdc_winners` purge;
 
 -- auto_cdc: model customers: replace the rows of the incoming keys
 
 -- stage the model's rows
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -124,9 +111,7 @@ from (
 ) as src;
 
 -- find the rows of the keys
-drop table if exists shop.`customers__auto_cdc_stored`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stored` using iceberg as
+create or replace table shop.`customers__auto_cdc_stored` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with incoming as (
@@ -137,9 +122,7 @@ from shop.customers as tgt join incoming as inc on inc.`id` <=> tgt.`id`
 ) as src;
 
 -- find the newest rows of each key
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_winners` using iceberg as
+create or replace table shop.`customers__auto_cdc_winners` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with stored as (
@@ -175,9 +158,7 @@ stood as (
 select * from read cross join stood;
 
 -- compare the rows  (only if num_equal_keys)
-drop table if exists shop.`customers__auto_cdc_events`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_events` using iceberg as
+create or replace table shop.`customers__auto_cdc_events` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with both_sides as (
@@ -206,24 +187,21 @@ select
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
 from shop.`customers__auto_cdc_events`;
 
--- clear what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
-drop table if exists shop.`customers__auto_cdc_target_changes`;
-
--- make room for what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
-create table shop.`customers__auto_cdc_target_changes` (
-    `id` int,
-    `name` string,
-    `note` string,
-    `operation` string,
-    `changed_at` timestamp_ntz,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-) using iceberg;
-
--- write down what becomes of shop.customers  (only if num_differing_rows)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+-- write down what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
+create or replace table shop.`customers__auto_cdc_target_changes` using iceberg as
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as string) as `operation`,
+    cast(null as timestamp_ntz) as `changed_at`,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_differing_rows
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -231,7 +209,7 @@ select
     cast(null as string) as `operation`,
     cast(null as timestamp_ntz) as `changed_at`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 select past.__auto_cdc_locator
@@ -241,6 +219,7 @@ join (
 ) as dif on dif.`id` <=> past.`id`
 ) as gone(place) where place is not null
 union all
+-- only if num_differing_rows
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.`name` as string) as `name`,
@@ -248,7 +227,7 @@ select
     cast(row_born.`operation` as string) as `operation`,
     cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,
     coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -267,11 +246,8 @@ join (
 where won.__auto_cdc_same
 ) as born(`id`, `name`, `note`, `operation`, `changed_at`)
 ) as row_born
-) as added;
-
--- write down what becomes of shop.customers  (only if num_newer_keys)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+union all
+-- only if num_newer_keys
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -279,7 +255,7 @@ select
     cast(null as string) as `operation`,
     cast(null as timestamp_ntz) as `changed_at`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select past.__auto_cdc_locator
@@ -288,6 +264,7 @@ join shop.`customers__auto_cdc_winners` as won on won.`id` <=> past.`id`
 where won.__auto_cdc_is_new
 ) as gone(place) where place is not null
 union all
+-- only if num_newer_keys
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.`name` as string) as `name`,
@@ -295,7 +272,7 @@ select
     cast(row_born.`operation` as string) as `operation`,
     cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,
     coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 select
@@ -310,8 +287,7 @@ from shop.`customers__auto_cdc_stage` as stg
 join shop.`customers__auto_cdc_winners` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
 where won.__auto_cdc_is_new
 ) as born(`id`, `name`, `note`, `operation`, `changed_at`)
-) as row_born
-) as added;
+) as row_born;
 
 -- count what is written  (only if num_differing_rows or num_newer_keys)
 select
@@ -321,7 +297,7 @@ from shop.`customers__auto_cdc_target_changes`;
 
 -- write down what is left to do  (only if num_differing_rows or num_newer_keys)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp_ntz) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"]]' as string) as to_do) as src
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp_ntz) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = \'journal\'"]]' as string) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -351,14 +327,12 @@ when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `
 delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_stored`
+drop table if exists shop.`customers__auto_cdc_stored` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
+drop table if exists shop.`customers__auto_cdc_winners` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
+drop table if exists shop.`customers__auto_cdc_events` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
+drop table if exists shop.`customers__auto_cdc_target_changes` purge;

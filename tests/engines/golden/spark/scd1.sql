@@ -1,9 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -24,9 +22,7 @@ from (
 ) as src;
 
 -- keep the events that are new
-drop table if exists shop.`customers__auto_cdc_events`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_events` using iceberg as
+create or replace table shop.`customers__auto_cdc_events` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with truncation as (
@@ -47,9 +43,7 @@ where true and (stg.__auto_cdc_sequence is null or (stg.__auto_cdc_kind <> 'trun
 ) as src;
 
 -- choose each key's greatest event
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_winners` using iceberg as
+create or replace table shop.`customers__auto_cdc_winners` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with ranked as (
@@ -111,7 +105,7 @@ cross join found
 cross join ties;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     `id` int,
     __auto_cdc_sequence timestamp_ntz,
     __auto_cdc_kind string,
@@ -119,23 +113,20 @@ create table shop.customers__auto_cdc (
 ) using iceberg;
 
 -- create the target
-create table shop.customers (
-    `id` int,
-    `name` string,
-    `note` string,
-    `changed_at` timestamp_ntz
-) using iceberg;
-
--- fill the target
-insert into shop.customers
-select * from (
+create or replace table shop.customers using iceberg as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.`name` as string) as `name`,
+    cast(added.`note` as string) as `note`,
+    cast(added.`changed_at` as timestamp_ntz) as `changed_at`
+from (
 with upserts as (
     select __auto_cdc_event from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
 )
 select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
 from shop.`customers__auto_cdc_events` as evt
 join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
-) as added;
+) as added(`id`, `name`, `note`, `changed_at`);
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
@@ -164,20 +155,16 @@ select cast(null as int) as `id`, sequence as __auto_cdc_sequence, 'truncate' as
 ) as added;
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
+drop table if exists shop.`customers__auto_cdc_events` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone`;
+drop table if exists shop.`customers__auto_cdc_winners` purge;
 
 -- auto_cdc: model customers: apply the new events
 
 -- stage the model's rows
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -217,9 +204,7 @@ from told
 ) as src;
 
 -- keep the events that are new
-drop table if exists shop.`customers__auto_cdc_events`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_events` using iceberg as
+create or replace table shop.`customers__auto_cdc_events` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with truncation as (
@@ -243,9 +228,7 @@ where stg.__auto_cdc_is_new and (stg.__auto_cdc_sequence is null or (stg.__auto_
 ) as src;
 
 -- choose each key's greatest event
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_winners` using iceberg as
+create or replace table shop.`customers__auto_cdc_winners` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with ranked as (
@@ -254,17 +237,6 @@ with ranked as (
     from shop.`customers__auto_cdc_events` as evt where true
 )
 select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
-) as src;
-
--- find the rows of the touched keys
-drop table if exists shop.`customers__auto_cdc_gone`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_gone` using iceberg as
-select src.*, monotonically_increasing_id() as __auto_cdc_row
-from (
-select coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-') as __auto_cdc_locator, won.__auto_cdc_kind
-from shop.customers as tgt
-join shop.`customers__auto_cdc_winners` as won on won.`id` = tgt.`id`
 ) as src;
 
 -- check the events
@@ -315,7 +287,11 @@ ties as (
 ),
 further as (
     select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows
-    from shop.`customers__auto_cdc_gone`
+    from (
+        select coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-') as __auto_cdc_locator, won.__auto_cdc_kind
+        from shop.customers as tgt
+        join shop.`customers__auto_cdc_winners` as won on won.`id` = tgt.`id`
+    ) as gone
 )
 select *
 from counted
@@ -323,30 +299,27 @@ cross join found
 cross join ties
 cross join further;
 
--- clear what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-drop table if exists shop.`customers__auto_cdc_target_changes`;
-
--- make room for what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-create table shop.`customers__auto_cdc_target_changes` (
-    `id` int,
-    `name` string,
-    `note` string,
-    `changed_at` timestamp_ntz,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-) using iceberg;
-
--- write down what becomes of shop.customers  (only if num_new_truncates)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+-- write down what becomes of shop.customers  (only if num_new_truncates or num_new_events)
+create or replace table shop.`customers__auto_cdc_target_changes` using iceberg as
+select
+    cast(null as int) as `id`,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    cast(null as timestamp_ntz) as `changed_at`,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_new_truncates
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
     cast(null as string) as `note`,
     cast(null as timestamp_ntz) as `changed_at`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with truncation as (
@@ -368,30 +341,28 @@ and not exists (
     where won.`id` = tgt.`id`
 )
 ) as gone(place) where place is not null
-) as added;
-
--- write down what becomes of shop.customers  (only if num_new_events)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
+union all
+-- only if num_new_events
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
     cast(null as string) as `note`,
     cast(null as timestamp_ntz) as `changed_at`,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+select coalesce(concat(length(cast(won.`id` as string)), ':', cast(won.`id` as string)), '-') from shop.`customers__auto_cdc_winners` as won
 ) as gone(place) where place is not null
 union all
+-- only if num_new_events
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.`name` as string) as `name`,
     cast(row_born.`note` as string) as `note`,
     cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,
     coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select
@@ -407,8 +378,7 @@ select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
 from shop.`customers__auto_cdc_events` as evt
 join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `changed_at`)
-) as row_born
-) as added;
+) as row_born;
 
 -- count what is written  (only if num_new_truncates or num_new_events)
 select
@@ -416,30 +386,27 @@ select
     count(case when __auto_cdc_step = 2 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
 from shop.`customers__auto_cdc_target_changes`;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-create table shop.`customers__auto_cdc_companion_changes` (
-    `id` int,
-    __auto_cdc_sequence timestamp_ntz,
-    __auto_cdc_kind string,
-    __auto_cdc_control string,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-) using iceberg;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates)
-insert into shop.`customers__auto_cdc_companion_changes`
-select * from (
+-- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
+create or replace table shop.`customers__auto_cdc_companion_changes` using iceberg as
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_control,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_new_truncates
 select
     cast(null as int) as `id`,
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
     cast(null as string) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with truncation as (
@@ -453,13 +420,14 @@ select concat(coalesce(concat(length(cast(cmp.`id` as string)), ':', cast(cmp.`i
 where cmp.__auto_cdc_kind = 'truncate' or (cmp.__auto_cdc_kind in ('upsert', 'delete') and cmp.__auto_cdc_sequence < truncation.sequence)
 ) as gone(place) where place is not null
 union all
+-- only if num_new_truncates
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
     concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_sequence as string)), ':', cast(row_born.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_kind as string)), ':', cast(row_born.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_control as string)), ':', cast(row_born.__auto_cdc_control as string)), '-')) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -478,30 +446,28 @@ with truncation as (
 select cast(null as int) as `id`, sequence as __auto_cdc_sequence, 'truncate' as __auto_cdc_kind from truncation where sequence is not null
 ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)
 ) as row_born
-) as added;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_new_events)
-insert into shop.`customers__auto_cdc_companion_changes`
-select * from (
+union all
+-- only if num_new_events
 select
     cast(null as int) as `id`,
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
     cast(null as string) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select __auto_cdc_hidden from shop.`customers__auto_cdc_winners` where __auto_cdc_hidden is not null
 ) as gone(place) where place is not null
 union all
+-- only if num_new_events
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
     concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_sequence as string)), ':', cast(row_born.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_kind as string)), ':', cast(row_born.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_control as string)), ':', cast(row_born.__auto_cdc_control as string)), '-')) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 select
@@ -512,12 +478,11 @@ select
 from (
 select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners`
 ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)
-) as row_born
-) as added;
+) as row_born;
 
 -- write down what is left to do  (only if num_new_truncates or num_new_events)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), \':\', cast(tgt.__auto_cdc_sequence as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as string) as to_do) as src
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), \':\', cast(tgt.__auto_cdc_sequence as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), \':\', cast(tgt.__auto_cdc_sequence as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as string) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -557,23 +522,26 @@ union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes`
 where __auto_cdc_action = 'born'
+union all
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_control,
+    concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), ':', cast(tgt.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), ':', cast(tgt.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), ':', cast(tgt.__auto_cdc_control as string)), '-')), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
 ) as src
 on concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), ':', cast(tgt.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), ':', cast(tgt.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), ':', cast(tgt.__auto_cdc_control as string)), '-')) = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
 
--- cross it off  (only if num_new_truncates or num_new_events)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
-
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
+drop table if exists shop.`customers__auto_cdc_events` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
+drop table if exists shop.`customers__auto_cdc_winners` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone`
+drop table if exists shop.`customers__auto_cdc_target_changes` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
+drop table if exists shop.`customers__auto_cdc_companion_changes` purge;

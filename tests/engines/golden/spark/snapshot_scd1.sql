@@ -1,9 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -20,9 +18,7 @@ from (
 ) as src;
 
 -- list the versions
-drop table if exists shop.`customers__auto_cdc_versions`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_versions` using iceberg as
+create or replace table shop.`customers__auto_cdc_versions` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with versions_read as (
@@ -142,7 +138,7 @@ select *
 from greedy;
 
 -- create the companion
-create table shop.customers__auto_cdc (
+create or replace table shop.customers__auto_cdc (
     `id` int,
     __auto_cdc_sequence timestamp_ntz,
     __auto_cdc_kind string,
@@ -150,18 +146,15 @@ create table shop.customers__auto_cdc (
 ) using iceberg;
 
 -- create the target
-create table shop.customers (
-    `id` int,
-    `name` string,
-    `note` string,
-    `operation` string
-) using iceberg;
-
--- fill the target
-insert into shop.customers
-select * from (
+create or replace table shop.customers using iceberg as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.`name` as string) as `name`,
+    cast(added.`note` as string) as `note`,
+    cast(added.`operation` as string) as `operation`
+from (
 select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_stage` where __auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null)
-) as added;
+) as added(`id`, `name`, `note`, `operation`);
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
@@ -187,20 +180,14 @@ from shop.`customers__auto_cdc_versions`
 ) as added;
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_versions`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone`;
+drop table if exists shop.`customers__auto_cdc_versions` purge;
 
 -- auto_cdc: model customers: apply the new snapshots
 
 -- stage the model's rows
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -251,9 +238,7 @@ from paired
 ) as src;
 
 -- list the versions
-drop table if exists shop.`customers__auto_cdc_versions`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_versions` using iceberg as
+create or replace table shop.`customers__auto_cdc_versions` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with versions_read as (
@@ -350,9 +335,7 @@ select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_rea
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- keep what differs from the target  (only if num_single_versions)
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_winners` using iceberg as
+create or replace table shop.`customers__auto_cdc_winners` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -416,9 +399,7 @@ select *
 from counted cross join by_hand cross join greedy;
 
 -- compare the snapshots  (only if num_several_versions)
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_winners` using iceberg as
+create or replace table shop.`customers__auto_cdc_winners` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select stg.`id` as `id`, stg.`name` as `name`, stg.`note` as `note`, stg.`operation` as `operation`, stg.__auto_cdc_sequence, 'upsert' as __auto_cdc_kind
@@ -476,108 +457,77 @@ greedy as (
 select *
 from counted cross join by_hand cross join greedy;
 
--- find the rows of the touched keys  (only if num_new_events)
-drop table if exists shop.`customers__auto_cdc_gone`
--- auto_cdc: next statement
-create table shop.`customers__auto_cdc_gone` using iceberg as
-select src.*, monotonically_increasing_id() as __auto_cdc_row
-from (
-select coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-') as __auto_cdc_locator, won.__auto_cdc_kind
-from shop.customers as tgt
-join shop.`customers__auto_cdc_winners` as won on won.`id` = tgt.`id`
-) as src;
-
--- clear what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
-drop table if exists shop.`customers__auto_cdc_target_changes`;
-
--- make room for what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
-create table shop.`customers__auto_cdc_target_changes` (
-    `id` int,
-    `name` string,
-    `note` string,
-    `operation` string,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-) using iceberg;
-
--- write down what becomes of shop.customers  (only if num_new_events)
-insert into shop.`customers__auto_cdc_target_changes`
-select * from (
-select
-    cast(null as int) as `id`,
-    cast(null as string) as `name`,
-    cast(null as string) as `note`,
-    cast(null as string) as `operation`,
-    place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
-) as gone(place) where place is not null
-union all
-select
-    cast(row_born.`id` as int) as `id`,
-    cast(row_born.`name` as string) as `name`,
-    cast(row_born.`note` as string) as `note`,
-    cast(row_born.`operation` as string) as `operation`,
-    coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born.`id`,
-    born.`name`,
-    born.`note`,
-    born.`operation`
-from (
-select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
-) as born(`id`, `name`, `note`, `operation`)
-) as row_born
-) as added;
-
 -- count what is written  (only if num_new_events or num_snapshot_versions)
 select
     count(case when __auto_cdc_step = 1 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from shop.`customers__auto_cdc_target_changes`;
+from (
+    select
+        cast(null as int) as `id`,
+        cast(null as string) as `name`,
+        cast(null as string) as `note`,
+        cast(null as string) as `operation`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select coalesce(concat(length(cast(won.`id` as string)), ':', cast(won.`id` as string)), '-') from shop.`customers__auto_cdc_winners` as won
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born.`id` as int) as `id`,
+        cast(row_born.`name` as string) as `name`,
+        cast(row_born.`note` as string) as `note`,
+        cast(row_born.`operation` as string) as `operation`,
+        coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-') as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`operation`
+    from (
+    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+    ) as born(`id`, `name`, `note`, `operation`)
+    ) as row_born
+) as changes;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
-create table shop.`customers__auto_cdc_companion_changes` (
-    `id` int,
-    __auto_cdc_sequence timestamp_ntz,
-    __auto_cdc_kind string,
-    __auto_cdc_control string,
-    __auto_cdc_locator string,
-    __auto_cdc_action string,
-    __auto_cdc_step int
-) using iceberg;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_snapshot_versions)
-insert into shop.`customers__auto_cdc_companion_changes`
-select * from (
+-- write down what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
+create or replace table shop.`customers__auto_cdc_companion_changes` using iceberg as
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_control,
+    cast(null as string) as __auto_cdc_locator,
+    cast('' as string) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_snapshot_versions
 select
     cast(null as int) as `id`,
     cast(value as timestamp_ntz) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
     cast(null as string) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 select concat(coalesce(concat(length(cast(cmp.`id` as string)), ':', cast(cmp.`id` as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_sequence as string)), ':', cast(cmp.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_kind as string)), ':', cast(cmp.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(cmp.__auto_cdc_control as string)), ':', cast(cmp.__auto_cdc_control as string)), '-')) as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as ended(place, value)
 union all
+-- only if num_snapshot_versions
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
     concat(coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_sequence as string)), ':', cast(row_born.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_kind as string)), ':', cast(row_born.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(row_born.__auto_cdc_control as string)), ':', cast(row_born.__auto_cdc_control as string)), '-')) as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -588,12 +538,11 @@ select
 from (
 select __auto_cdc_sequence from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null
 ) as born(__auto_cdc_sequence)
-) as row_born
-) as added;
+) as row_born;
 
 -- write down what is left to do  (only if num_new_events or num_snapshot_versions)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`) values (src.`id`, src.`name`, src.`note`, src.`operation`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), \':\', cast(tgt.__auto_cdc_sequence as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as string) as to_do) as src
+using (select cast('journal' as string) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(concat(length(cast(won.`id` as string)), \':\', cast(won.`id` as string)), \'-\') from shop.`customers__auto_cdc_winners` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        coalesce(concat(length(cast(row_born.`id` as string)), \':\', cast(row_born.`id` as string)), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`\\n    from (\\n    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = \'upsert\'\\n    ) as born(`id`, `name`, `note`, `operation`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(concat(length(cast(won.`id` as string)), \':\', cast(won.`id` as string)), \'-\') from shop.`customers__auto_cdc_winners` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        coalesce(concat(length(cast(row_born.`id` as string)), \':\', cast(row_born.`id` as string)), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`\\n    from (\\n    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = \'upsert\'\\n    ) as born(`id`, `name`, `note`, `operation`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`) values (src.`id`, src.`name`, src.`note`, src.`operation`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), \':\', cast(tgt.__auto_cdc_sequence as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non concat(coalesce(concat(length(cast(tgt.`id` as string)), \':\', cast(tgt.`id` as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), \':\', cast(tgt.__auto_cdc_sequence as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), \':\', cast(tgt.__auto_cdc_kind as string)), \'-\'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), \':\', cast(tgt.__auto_cdc_control as string)), \'-\')) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as string) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -606,12 +555,74 @@ select
     cast(null as string) as `note`,
     cast(null as string) as `operation`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from (
+    select
+        cast(null as int) as `id`,
+        cast(null as string) as `name`,
+        cast(null as string) as `note`,
+        cast(null as string) as `operation`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select coalesce(concat(length(cast(won.`id` as string)), ':', cast(won.`id` as string)), '-') from shop.`customers__auto_cdc_winners` as won
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born.`id` as int) as `id`,
+        cast(row_born.`name` as string) as `name`,
+        cast(row_born.`note` as string) as `note`,
+        cast(row_born.`operation` as string) as `operation`,
+        coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-') as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`operation`
+    from (
+    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+    ) as born(`id`, `name`, `note`, `operation`)
+    ) as row_born
+) as changes
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 union all
 select `id`, `name`, `note`, `operation`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from (
+    select
+        cast(null as int) as `id`,
+        cast(null as string) as `name`,
+        cast(null as string) as `note`,
+        cast(null as string) as `operation`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select coalesce(concat(length(cast(won.`id` as string)), ':', cast(won.`id` as string)), '-') from shop.`customers__auto_cdc_winners` as won
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born.`id` as int) as `id`,
+        cast(row_born.`name` as string) as `name`,
+        cast(row_born.`note` as string) as `note`,
+        cast(row_born.`operation` as string) as `operation`,
+        coalesce(concat(length(cast(row_born.`id` as string)), ':', cast(row_born.`id` as string)), '-') as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`operation`
+    from (
+    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+    ) as born(`id`, `name`, `note`, `operation`)
+    ) as row_born
+) as changes
 where __auto_cdc_action = 'born'
 ) as src
 on coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-') = src.__auto_cdc_locator
@@ -634,6 +645,14 @@ select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null
 from shop.`customers__auto_cdc_companion_changes`
 where __auto_cdc_action = 'born'
 union all
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_control,
+    concat(coalesce(concat(length(cast(tgt.`id` as string)), ':', cast(tgt.`id` as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_sequence as string)), ':', cast(tgt.__auto_cdc_sequence as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_kind as string)), ':', cast(tgt.__auto_cdc_kind as string)), '-'), coalesce(concat(length(cast(tgt.__auto_cdc_control as string)), ':', cast(tgt.__auto_cdc_control as string)), '-')), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes`
 where __auto_cdc_action = 'ended'
@@ -643,18 +662,11 @@ when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
 
--- cross it off  (only if num_new_events or num_snapshot_versions)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
-
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_versions`
+drop table if exists shop.`customers__auto_cdc_versions` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
+drop table if exists shop.`customers__auto_cdc_winners` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
+drop table if exists shop.`customers__auto_cdc_companion_changes` purge;

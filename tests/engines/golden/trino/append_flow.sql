@@ -1,6 +1,8 @@
 -- auto_cdc: model customers: build the target
 
 -- create the companion
+drop table if exists shop.customers__auto_cdc
+-- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     __auto_cdc_sequence timestamp(6),
     __auto_cdc_kind varchar,
@@ -8,6 +10,8 @@ create table shop.customers__auto_cdc (
 );
 
 -- create the target
+drop table if exists shop.customers
+-- auto_cdc: next statement
 create table shop.customers (
     "id" integer,
     "name" varchar,
@@ -17,7 +21,7 @@ create table shop.customers (
     __auto_cdc_run bigint
 );
 
--- fill the target
+-- create the target
 insert into shop.customers ("id", "name", "note", "operation", "changed_at", __auto_cdc_run)
 with evaluated as (
     select

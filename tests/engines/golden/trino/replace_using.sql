@@ -54,6 +54,8 @@ stood as (
 select * from read cross join stood;
 
 -- create the companion
+drop table if exists shop.customers__auto_cdc
+-- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     "id" integer,
     __auto_cdc_sequence timestamp(6),
@@ -62,6 +64,8 @@ create table shop.customers__auto_cdc (
 );
 
 -- create the target
+drop table if exists shop.customers
+-- auto_cdc: next statement
 create table shop.customers (
     "id" integer,
     "name" varchar,
@@ -70,7 +74,7 @@ create table shop.customers (
     "changed_at" timestamp(6)
 );
 
--- fill the target
+-- create the target
 insert into shop.customers ("id", "name", "note", "operation", "changed_at")
 select stg."id", stg."name", stg."note", stg."operation", stg."changed_at"
 from shop."customers__auto_cdc_stage" as stg
@@ -91,11 +95,7 @@ select
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_stored"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events";
+drop table if exists shop."customers__auto_cdc_winners";
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";
@@ -205,23 +205,23 @@ select
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
 from shop."customers__auto_cdc_events";
 
--- clear what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
-create table shop."customers__auto_cdc_target_changes" (
-    "id" integer,
-    "name" varchar,
-    "note" varchar,
-    "operation" varchar,
-    "changed_at" timestamp(6),
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_differing_rows)
-insert into shop."customers__auto_cdc_target_changes"
+-- write down what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
+drop table if exists shop."customers__auto_cdc_target_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_target_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as varchar) as "name",
+    cast(null as varchar) as "note",
+    cast(null as varchar) as "operation",
+    cast(null as timestamp(6)) as "changed_at",
+    cast(null as varchar) as __auto_cdc_locator,
+    cast('' as varchar) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_differing_rows
 select
     cast(null as integer) as "id",
     cast(null as varchar) as "name",
@@ -229,7 +229,7 @@ select
     cast(null as varchar) as "operation",
     cast(null as timestamp(6)) as "changed_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 select past.__auto_cdc_locator
@@ -239,6 +239,7 @@ join (
 ) as dif on coalesce(cast(length(cast(dif."id" as varchar)) as varchar) || ':' || cast(dif."id" as varchar), '-') = coalesce(cast(length(cast(past."id" as varchar)) as varchar) || ':' || cast(past."id" as varchar), '-')
 ) as gone(place) where place is not null
 union all
+-- only if num_differing_rows
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as varchar) as "name",
@@ -246,7 +247,7 @@ select
     cast(row_born."operation" as varchar) as "operation",
     cast(row_born."changed_at" as timestamp(6)) as "changed_at",
     coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -264,10 +265,9 @@ join (
 ) as dif on coalesce(cast(length(cast(dif."id" as varchar)) as varchar) || ':' || cast(dif."id" as varchar), '-') = coalesce(cast(length(cast(stg."id" as varchar)) as varchar) || ':' || cast(stg."id" as varchar), '-')
 where won.__auto_cdc_same
 ) as born("id", "name", "note", "operation", "changed_at")
-) as row_born;
-
--- write down what becomes of shop.customers  (only if num_newer_keys)
-insert into shop."customers__auto_cdc_target_changes"
+) as row_born
+union all
+-- only if num_newer_keys
 select
     cast(null as integer) as "id",
     cast(null as varchar) as "name",
@@ -275,7 +275,7 @@ select
     cast(null as varchar) as "operation",
     cast(null as timestamp(6)) as "changed_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select past.__auto_cdc_locator
@@ -284,6 +284,7 @@ join shop."customers__auto_cdc_winners" as won on coalesce(cast(length(cast(won.
 where won.__auto_cdc_is_new
 ) as gone(place) where place is not null
 union all
+-- only if num_newer_keys
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as varchar) as "name",
@@ -291,7 +292,7 @@ select
     cast(row_born."operation" as varchar) as "operation",
     cast(row_born."changed_at" as timestamp(6)) as "changed_at",
     coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 select
@@ -316,7 +317,7 @@ from shop."customers__auto_cdc_target_changes";
 
 -- write down what is left to do  (only if num_differing_rows or num_newer_keys)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as \"operation\",\n    cast(null as timestamp(6)) as \"changed_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", \"name\", \"note\", \"operation\", \"changed_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''born''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"operation\", \"changed_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"operation\", src.\"changed_at\")"]]' as varchar) as to_do) as src
+using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as \"operation\",\n    cast(null as timestamp(6)) as \"changed_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", \"name\", \"note\", \"operation\", \"changed_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''born''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"operation\", \"changed_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"operation\", src.\"changed_at\")"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]' as varchar) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -354,9 +355,7 @@ drop table if exists shop."customers__auto_cdc_winners"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_events"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_target_changes";
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";

@@ -46,6 +46,8 @@ from told
 select count(*) as num_read_rows from shop."customers__auto_cdc_stage";
 
 -- create the companion
+drop table if exists shop.customers__auto_cdc
+-- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     __auto_cdc_sequence timestamp(6),
     __auto_cdc_kind varchar,
@@ -53,6 +55,8 @@ create table shop.customers__auto_cdc (
 );
 
 -- create the target
+drop table if exists shop.customers
+-- auto_cdc: next statement
 create table shop.customers (
     "id" integer,
     "name" varchar,
@@ -61,7 +65,7 @@ create table shop.customers (
     "changed_at" timestamp(6)
 );
 
--- fill the target
+-- create the target
 insert into shop.customers ("id", "name", "note", "operation", "changed_at")
 select "id", "name", "note", "operation", "changed_at"
 from shop."customers__auto_cdc_stage"
@@ -78,11 +82,7 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "timestamp(6)", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control;
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events";
+drop table if exists shop."customers__auto_cdc_stage";
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";
@@ -179,62 +179,9 @@ select
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
 from shop."customers__auto_cdc_events";
 
--- clear what becomes of shop.customers  (only if num_differing_rows)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_differing_rows)
-create table shop."customers__auto_cdc_target_changes" (
-    "id" integer,
-    "name" varchar,
-    "note" varchar,
-    "operation" varchar,
-    "changed_at" timestamp(6),
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_differing_rows)
-insert into shop."customers__auto_cdc_target_changes"
-select
-    cast(null as integer) as "id",
-    cast(null as varchar) as "name",
-    cast(null as varchar) as "note",
-    cast(null as varchar) as "operation",
-    cast(null as timestamp(6)) as "changed_at",
-    place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-select __auto_cdc_locator from shop."customers__auto_cdc_gone"
-) as gone(place) where place is not null
-union all
-select
-    cast(row_born."id" as integer) as "id",
-    cast(row_born."name" as varchar) as "name",
-    cast(row_born."note" as varchar) as "note",
-    cast(row_born."operation" as varchar) as "operation",
-    cast(row_born."changed_at" as timestamp(6)) as "changed_at",
-    coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') || coalesce(cast(length(cast(row_born."name" as varchar)) as varchar) || ':' || cast(row_born."name" as varchar), '-') || coalesce(cast(length(cast(row_born."note" as varchar)) as varchar) || ':' || cast(row_born."note" as varchar), '-') || coalesce(cast(length(cast(row_born."operation" as varchar)) as varchar) || ':' || cast(row_born."operation" as varchar), '-') || coalesce(cast(length(cast(row_born."changed_at" as varchar)) as varchar) || ':' || cast(row_born."changed_at" as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born."id",
-    born."name",
-    born."note",
-    born."operation",
-    born."changed_at"
-from (
-select "id", "name", "note", "operation", "changed_at"
-from shop."customers__auto_cdc_stage"
-where __auto_cdc_is_new
-) as born("id", "name", "note", "operation", "changed_at")
-) as row_born;
-
 -- write down what is left to do  (only if num_differing_rows)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as \"operation\",\n    cast(null as timestamp(6)) as \"changed_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", \"name\", \"note\", \"operation\", \"changed_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''born''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"name\" as varchar)) as varchar) || '':'' || cast(tgt.\"name\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"note\" as varchar)) as varchar) || '':'' || cast(tgt.\"note\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"operation\" as varchar)) as varchar) || '':'' || cast(tgt.\"operation\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"changed_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"changed_at\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"operation\", \"changed_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"operation\", src.\"changed_at\")"]]' as varchar) as to_do) as src
+using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as \"operation\",\n    cast(null as timestamp(6)) as \"changed_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom (\n    select\n        cast(null as integer) as \"id\",\n        cast(null as varchar) as \"name\",\n        cast(null as varchar) as \"note\",\n        cast(null as varchar) as \"operation\",\n        cast(null as timestamp(6)) as \"changed_at\",\n        place as __auto_cdc_locator,\n        cast(''gone'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select __auto_cdc_locator from shop.\"customers__auto_cdc_gone\"\n    ) as gone(place) where place is not null\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.\"operation\" as varchar) as \"operation\",\n        cast(row_born.\"changed_at\" as timestamp(6)) as \"changed_at\",\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\"name\" as varchar)) as varchar) || '':'' || cast(row_born.\"name\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\"note\" as varchar)) as varchar) || '':'' || cast(row_born.\"note\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\"operation\" as varchar)) as varchar) || '':'' || cast(row_born.\"operation\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\"changed_at\" as varchar)) as varchar) || '':'' || cast(row_born.\"changed_at\" as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        1 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.\"name\",\n        born.\"note\",\n        born.\"operation\",\n        born.\"changed_at\"\n    from (\n    select \"id\", \"name\", \"note\", \"operation\", \"changed_at\"\n    from shop.\"customers__auto_cdc_stage\"\n    where __auto_cdc_is_new\n    ) as born(\"id\", \"name\", \"note\", \"operation\", \"changed_at\")\n    ) as row_born\n) as changes\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", \"name\", \"note\", \"operation\", \"changed_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom (\n    select\n        cast(null as integer) as \"id\",\n        cast(null as varchar) as \"name\",\n        cast(null as varchar) as \"note\",\n        cast(null as varchar) as \"operation\",\n        cast(null as timestamp(6)) as \"changed_at\",\n        place as __auto_cdc_locator,\n        cast(''gone'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select __auto_cdc_locator from shop.\"customers__auto_cdc_gone\"\n    ) as gone(place) where place is not null\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.\"operation\" as varchar) as \"operation\",\n        cast(row_born.\"changed_at\" as timestamp(6)) as \"changed_at\",\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\"name\" as varchar)) as varchar) || '':'' || cast(row_born.\"name\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\"note\" as varchar)) as varchar) || '':'' || cast(row_born.\"note\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\"operation\" as varchar)) as varchar) || '':'' || cast(row_born.\"operation\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.\"changed_at\" as varchar)) as varchar) || '':'' || cast(row_born.\"changed_at\" as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        1 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.\"name\",\n        born.\"note\",\n        born.\"operation\",\n        born.\"changed_at\"\n    from (\n    select \"id\", \"name\", \"note\", \"operation\", \"changed_at\"\n    from shop.\"customers__auto_cdc_stage\"\n    where __auto_cdc_is_new\n    ) as born(\"id\", \"name\", \"note\", \"operation\", \"changed_at\")\n    ) as row_born\n) as changes\nwhere __auto_cdc_action = ''born''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"name\" as varchar)) as varchar) || '':'' || cast(tgt.\"name\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"note\" as varchar)) as varchar) || '':'' || cast(tgt.\"note\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"operation\" as varchar)) as varchar) || '':'' || cast(tgt.\"operation\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"changed_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"changed_at\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"operation\", \"changed_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"operation\", src.\"changed_at\")"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]' as varchar) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -248,12 +195,84 @@ select
     cast(null as varchar) as "operation",
     cast(null as timestamp(6)) as "changed_at",
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from (
+    select
+        cast(null as integer) as "id",
+        cast(null as varchar) as "name",
+        cast(null as varchar) as "note",
+        cast(null as varchar) as "operation",
+        cast(null as timestamp(6)) as "changed_at",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select __auto_cdc_locator from shop."customers__auto_cdc_gone"
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born."id" as integer) as "id",
+        cast(row_born."name" as varchar) as "name",
+        cast(row_born."note" as varchar) as "note",
+        cast(row_born."operation" as varchar) as "operation",
+        cast(row_born."changed_at" as timestamp(6)) as "changed_at",
+        coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') || coalesce(cast(length(cast(row_born."name" as varchar)) as varchar) || ':' || cast(row_born."name" as varchar), '-') || coalesce(cast(length(cast(row_born."note" as varchar)) as varchar) || ':' || cast(row_born."note" as varchar), '-') || coalesce(cast(length(cast(row_born."operation" as varchar)) as varchar) || ':' || cast(row_born."operation" as varchar), '-') || coalesce(cast(length(cast(row_born."changed_at" as varchar)) as varchar) || ':' || cast(row_born."changed_at" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born."id",
+        born."name",
+        born."note",
+        born."operation",
+        born."changed_at"
+    from (
+    select "id", "name", "note", "operation", "changed_at"
+    from shop."customers__auto_cdc_stage"
+    where __auto_cdc_is_new
+    ) as born("id", "name", "note", "operation", "changed_at")
+    ) as row_born
+) as changes
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 union all
 select "id", "name", "note", "operation", "changed_at", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from (
+    select
+        cast(null as integer) as "id",
+        cast(null as varchar) as "name",
+        cast(null as varchar) as "note",
+        cast(null as varchar) as "operation",
+        cast(null as timestamp(6)) as "changed_at",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select __auto_cdc_locator from shop."customers__auto_cdc_gone"
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born."id" as integer) as "id",
+        cast(row_born."name" as varchar) as "name",
+        cast(row_born."note" as varchar) as "note",
+        cast(row_born."operation" as varchar) as "operation",
+        cast(row_born."changed_at" as timestamp(6)) as "changed_at",
+        coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') || coalesce(cast(length(cast(row_born."name" as varchar)) as varchar) || ':' || cast(row_born."name" as varchar), '-') || coalesce(cast(length(cast(row_born."note" as varchar)) as varchar) || ':' || cast(row_born."note" as varchar), '-') || coalesce(cast(length(cast(row_born."operation" as varchar)) as varchar) || ':' || cast(row_born."operation" as varchar), '-') || coalesce(cast(length(cast(row_born."changed_at" as varchar)) as varchar) || ':' || cast(row_born."changed_at" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born."id",
+        born."name",
+        born."note",
+        born."operation",
+        born."changed_at"
+    from (
+    select "id", "name", "note", "operation", "changed_at"
+    from shop."customers__auto_cdc_stage"
+    where __auto_cdc_is_new
+    ) as born("id", "name", "note", "operation", "changed_at")
+    ) as row_born
+) as changes
 where __auto_cdc_action = 'born'
 ) as src
 on coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt."name" as varchar)) as varchar) || ':' || cast(tgt."name" as varchar), '-') || coalesce(cast(length(cast(tgt."note" as varchar)) as varchar) || ':' || cast(tgt."note" as varchar), '-') || coalesce(cast(length(cast(tgt."operation" as varchar)) as varchar) || ':' || cast(tgt."operation" as varchar), '-') || coalesce(cast(length(cast(tgt."changed_at" as varchar)) as varchar) || ':' || cast(tgt."changed_at" as varchar), '-') = src.__auto_cdc_locator
@@ -268,11 +287,7 @@ drop table if exists shop."customers__auto_cdc_stage"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_gone"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_events";
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";

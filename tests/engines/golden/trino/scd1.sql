@@ -111,6 +111,8 @@ cross join found
 cross join ties;
 
 -- create the companion
+drop table if exists shop.customers__auto_cdc
+-- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     "id" integer,
     __auto_cdc_sequence timestamp(6),
@@ -119,6 +121,8 @@ create table shop.customers__auto_cdc (
 );
 
 -- create the target
+drop table if exists shop.customers
+-- auto_cdc: next statement
 create table shop.customers (
     "id" integer,
     "name" varchar,
@@ -126,7 +130,7 @@ create table shop.customers (
     "changed_at" timestamp(6)
 );
 
--- fill the target
+-- create the target
 insert into shop.customers ("id", "name", "note", "changed_at")
 with upserts as (
     select __auto_cdc_event from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
@@ -164,9 +168,7 @@ drop table if exists shop."customers__auto_cdc_stage"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_events"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone";
+drop table if exists shop."customers__auto_cdc_winners";
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";
@@ -255,17 +257,6 @@ with ranked as (
 select __auto_cdc_event, "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
 
--- find the rows of the touched keys
-drop table if exists shop."customers__auto_cdc_gone"
--- auto_cdc: next statement
-create table shop."customers__auto_cdc_gone" as
-select src.*, cast(uuid() as varchar) as __auto_cdc_row
-from (
-select coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') as __auto_cdc_locator, won.__auto_cdc_kind
-from shop.customers as tgt
-join shop."customers__auto_cdc_winners" as won on won."id" = tgt."id"
-) as src;
-
 -- check the events
 with counted as (
     select
@@ -314,7 +305,11 @@ ties as (
 ),
 further as (
     select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows
-    from shop."customers__auto_cdc_gone"
+    from (
+        select coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') as __auto_cdc_locator, won.__auto_cdc_kind
+        from shop.customers as tgt
+        join shop."customers__auto_cdc_winners" as won on won."id" = tgt."id"
+    ) as gone
 )
 select *
 from counted
@@ -322,29 +317,29 @@ cross join found
 cross join ties
 cross join further;
 
--- clear what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-create table shop."customers__auto_cdc_target_changes" (
-    "id" integer,
-    "name" varchar,
-    "note" varchar,
-    "changed_at" timestamp(6),
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_new_truncates)
-insert into shop."customers__auto_cdc_target_changes"
+-- write down what becomes of shop.customers  (only if num_new_truncates or num_new_events)
+drop table if exists shop."customers__auto_cdc_target_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_target_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as varchar) as "name",
+    cast(null as varchar) as "note",
+    cast(null as timestamp(6)) as "changed_at",
+    cast(null as varchar) as __auto_cdc_locator,
+    cast('' as varchar) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_new_truncates
 select
     cast(null as integer) as "id",
     cast(null as varchar) as "name",
     cast(null as varchar) as "note",
     cast(null as timestamp(6)) as "changed_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with truncation as (
@@ -365,29 +360,29 @@ and not exists (
     select 1 from (select "id" from shop."customers__auto_cdc_winners") as won
     where won."id" = tgt."id"
 )
-) as gone(place) where place is not null;
-
--- write down what becomes of shop.customers  (only if num_new_events)
-insert into shop."customers__auto_cdc_target_changes"
+) as gone(place) where place is not null
+union all
+-- only if num_new_events
 select
     cast(null as integer) as "id",
     cast(null as varchar) as "name",
     cast(null as varchar) as "note",
     cast(null as timestamp(6)) as "changed_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_gone"
+select coalesce(cast(length(cast(won."id" as varchar)) as varchar) || ':' || cast(won."id" as varchar), '-') from shop."customers__auto_cdc_winners" as won
 ) as gone(place) where place is not null
 union all
+-- only if num_new_events
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as varchar) as "name",
     cast(row_born."note" as varchar) as "note",
     cast(row_born."changed_at" as timestamp(6)) as "changed_at",
     coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select
@@ -411,29 +406,29 @@ select
     count(case when __auto_cdc_step = 2 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
 from shop."customers__auto_cdc_target_changes";
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-drop table if exists shop."customers__auto_cdc_companion_changes";
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-create table shop."customers__auto_cdc_companion_changes" (
-    "id" integer,
-    __auto_cdc_sequence timestamp(6),
-    __auto_cdc_kind varchar,
-    __auto_cdc_control varchar,
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates)
-insert into shop."customers__auto_cdc_companion_changes"
+-- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
+drop table if exists shop."customers__auto_cdc_companion_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_companion_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp(6)) as __auto_cdc_sequence,
+    cast(null as varchar) as __auto_cdc_kind,
+    cast(null as varchar) as __auto_cdc_control,
+    cast(null as varchar) as __auto_cdc_locator,
+    cast('' as varchar) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_new_truncates
 select
     cast(null as integer) as "id",
     cast(null as timestamp(6)) as __auto_cdc_sequence,
     cast(null as varchar) as __auto_cdc_kind,
     cast(null as varchar) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with truncation as (
@@ -447,13 +442,14 @@ select coalesce(cast(length(cast(cmp."id" as varchar)) as varchar) || ':' || cas
 where cmp.__auto_cdc_kind = 'truncate' or (cmp.__auto_cdc_kind in ('upsert', 'delete') and cmp.__auto_cdc_sequence < truncation.sequence)
 ) as gone(place) where place is not null
 union all
+-- only if num_new_truncates
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born.__auto_cdc_sequence as timestamp(6)) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,
     coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_control as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -471,29 +467,29 @@ with truncation as (
 )
 select cast(null as integer) as "id", sequence as __auto_cdc_sequence, 'truncate' as __auto_cdc_kind from truncation where sequence is not null
 ) as born("id", __auto_cdc_sequence, __auto_cdc_kind)
-) as row_born;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_new_events)
-insert into shop."customers__auto_cdc_companion_changes"
+) as row_born
+union all
+-- only if num_new_events
 select
     cast(null as integer) as "id",
     cast(null as timestamp(6)) as __auto_cdc_sequence,
     cast(null as varchar) as __auto_cdc_kind,
     cast(null as varchar) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select __auto_cdc_hidden from shop."customers__auto_cdc_winners" where __auto_cdc_hidden is not null
 ) as gone(place) where place is not null
 union all
+-- only if num_new_events
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born.__auto_cdc_sequence as timestamp(6)) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,
     coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_control as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 select
@@ -508,7 +504,7 @@ select "id", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc
 
 -- write down what is left to do  (only if num_new_truncates or num_new_events)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as timestamp(6)) as \"changed_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", \"name\", \"note\", \"changed_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''born''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"changed_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"changed_at\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as varchar) as __auto_cdc_control,\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action = ''born''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as varchar) as to_do) as src
+using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as timestamp(6)) as \"changed_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", \"name\", \"note\", \"changed_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''born''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"changed_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"changed_at\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as varchar) as __auto_cdc_control,\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action = ''born''\nunion all\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as varchar) as __auto_cdc_control,\n    coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as varchar) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -548,13 +544,18 @@ union all
 select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
 from shop."customers__auto_cdc_companion_changes"
 where __auto_cdc_action = 'born'
+union all
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp(6)) as __auto_cdc_sequence,
+    cast(null as varchar) as __auto_cdc_kind,
+    cast(null as varchar) as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
 ) as src
 on coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src."id", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
-
--- cross it off  (only if num_new_truncates or num_new_events)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
 
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"
@@ -562,8 +563,6 @@ drop table if exists shop."customers__auto_cdc_stage"
 drop table if exists shop."customers__auto_cdc_events"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_target_changes"
 -- auto_cdc: next statement

@@ -144,6 +144,8 @@ from bounded as evt
 ) as src;
 
 -- create the companion
+drop table if exists shop.customers__auto_cdc
+-- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     "id" integer,
     __auto_cdc_sequence timestamp(6),
@@ -154,6 +156,8 @@ create table shop.customers__auto_cdc (
 );
 
 -- create the target
+drop table if exists shop.customers
+-- auto_cdc: next statement
 create table shop.customers (
     "id" integer,
     "name" varchar,
@@ -162,7 +166,7 @@ create table shop.customers (
     "__end_at" timestamp(6)
 );
 
--- fill the target
+-- create the target
 insert into shop.customers ("id", "name", "note", "__start_at", "__end_at")
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
@@ -199,12 +203,6 @@ join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_stored"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_line"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_timeline";
 
@@ -582,23 +580,23 @@ select
     (select min(example) from crossed) as crossed_versions_example
 from shop."customers__auto_cdc_timeline";
 
--- clear what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create table shop."customers__auto_cdc_target_changes" (
-    "id" integer,
-    "name" varchar,
-    "note" varchar,
-    "__start_at" timestamp(6),
-    "__end_at" timestamp(6),
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_few)
-insert into shop."customers__auto_cdc_target_changes"
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+drop table if exists shop."customers__auto_cdc_target_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_target_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as varchar) as "name",
+    cast(null as varchar) as "note",
+    cast(null as timestamp(6)) as "__start_at",
+    cast(null as timestamp(6)) as "__end_at",
+    cast(null as varchar) as __auto_cdc_locator,
+    cast('' as varchar) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_versions_ended_and_few
 select
     cast(null as integer) as "id",
     cast(null as varchar) as "name",
@@ -606,7 +604,7 @@ select
     cast(null as timestamp(6)) as "__start_at",
     cast(null as timestamp(6)) as "__end_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with kept as (
@@ -616,6 +614,7 @@ select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
+-- only if num_versions_ended_and_few
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as varchar) as "name",
@@ -623,7 +622,7 @@ select
     cast(row_born."__start_at" as timestamp(6)) as "__start_at",
     cast(row_born."__end_at" as timestamp(6)) as "__end_at",
     coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') || coalesce(cast(length(cast(row_born."__start_at" as varchar)) as varchar) || ':' || cast(row_born."__start_at" as varchar), '-') || coalesce(cast(length(cast(row_born."__end_at" as varchar)) as varchar) || ':' || cast(row_born."__end_at" as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -642,10 +641,9 @@ select evt."id", evt."name", evt."note", run.__auto_cdc_run_start as "__start_at
 from shop."customers__auto_cdc_line" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born("id", "name", "note", "__start_at", "__end_at")
-) as row_born;
-
--- write down what becomes of shop.customers  (only if num_versions_ended_and_many)
-insert into shop."customers__auto_cdc_target_changes"
+) as row_born
+union all
+-- only if num_versions_ended_and_many
 select
     cast(null as integer) as "id",
     cast(null as varchar) as "name",
@@ -653,16 +651,15 @@ select
     cast(null as timestamp(6)) as "__start_at",
     cast(value as timestamp(6)) as "__end_at",
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as varchar) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop."customers__auto_cdc_timeline"
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
-) as ended(place, value);
-
--- write down what becomes of shop.customers  (only if num_versions_removed)
-insert into shop."customers__auto_cdc_target_changes"
+) as ended(place, value)
+union all
+-- only if num_versions_removed
 select
     cast(null as integer) as "id",
     cast(null as varchar) as "name",
@@ -670,7 +667,7 @@ select
     cast(null as timestamp(6)) as "__start_at",
     cast(null as timestamp(6)) as "__end_at",
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
 with kept as (
@@ -678,10 +675,9 @@ with kept as (
 )
 select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
-) as gone(place) where place is not null;
-
--- write down what becomes of shop.customers  (only if num_versions_written)
-insert into shop."customers__auto_cdc_target_changes"
+) as gone(place) where place is not null
+union all
+-- only if num_versions_written
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as varchar) as "name",
@@ -689,7 +685,7 @@ select
     cast(row_born."__start_at" as timestamp(6)) as "__start_at",
     cast(row_born."__end_at" as timestamp(6)) as "__end_at",
     coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') || coalesce(cast(length(cast(row_born."__start_at" as varchar)) as varchar) || ':' || cast(row_born."__start_at" as varchar), '-') || coalesce(cast(length(cast(row_born."__end_at" as varchar)) as varchar) || ':' || cast(row_born."__end_at" as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     4 as __auto_cdc_step
 from (
 select
@@ -710,24 +706,24 @@ join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born("id", "name", "note", "__start_at", "__end_at")
 ) as row_born;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-drop table if exists shop."customers__auto_cdc_companion_changes";
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create table shop."customers__auto_cdc_companion_changes" (
-    "id" integer,
-    __auto_cdc_sequence timestamp(6),
-    __auto_cdc_kind varchar,
-    __auto_cdc_run_start timestamp(6),
-    "note" varchar,
-    __auto_cdc_control varchar,
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_hidden_forgotten)
-insert into shop."customers__auto_cdc_companion_changes"
+-- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+drop table if exists shop."customers__auto_cdc_companion_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_companion_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp(6)) as __auto_cdc_sequence,
+    cast(null as varchar) as __auto_cdc_kind,
+    cast(null as timestamp(6)) as __auto_cdc_run_start,
+    cast(null as varchar) as "note",
+    cast(null as varchar) as __auto_cdc_control,
+    cast(null as varchar) as __auto_cdc_locator,
+    cast('' as varchar) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_hidden_forgotten
 select
     cast(null as integer) as "id",
     cast(null as timestamp(6)) as __auto_cdc_sequence,
@@ -736,7 +732,7 @@ select
     cast(null as varchar) as "note",
     cast(null as varchar) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
+    cast('gone' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 with orphaned as (
@@ -750,10 +746,9 @@ select __auto_cdc_hidden as locator from shop."customers__auto_cdc_timeline"
 where __auto_cdc_hidden is not null and not (__auto_cdc_hides and __auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start))
 union all
 select locator from orphaned
-) as gone(place) where place is not null;
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_hidden_remembered)
-insert into shop."customers__auto_cdc_companion_changes"
+) as gone(place) where place is not null
+union all
+-- only if num_hidden_remembered
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born.__auto_cdc_sequence as timestamp(6)) as __auto_cdc_sequence,
@@ -762,7 +757,7 @@ select
     cast(row_born."note" as varchar) as "note",
     cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,
     coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_run_start as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_run_start as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_control as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -786,7 +781,7 @@ join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as timestamp(6)) as \"__start_at\",\n    cast(null as timestamp(6)) as \"__end_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", \"name\", \"note\", \"__start_at\", \"__end_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''born''\nunion all\nselect \"id\", \"name\", \"note\", \"__start_at\", \"__end_at\", __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''ended''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__start_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__start_at\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__end_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__end_at\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \"__end_at\" = src.\"__end_at\"\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"__start_at\", \"__end_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"__start_at\", src.\"__end_at\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as timestamp(6)) as __auto_cdc_run_start,\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as __auto_cdc_control,\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \"note\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action = ''born''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_run_start as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \"note\", __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.\"note\", src.__auto_cdc_control)"]]' as varchar) as to_do) as src
+using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as timestamp(6)) as \"__start_at\",\n    cast(null as timestamp(6)) as \"__end_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", \"name\", \"note\", \"__start_at\", \"__end_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''born''\nunion all\nselect \"id\", \"name\", \"note\", \"__start_at\", \"__end_at\", __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''ended''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__start_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__start_at\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__end_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__end_at\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \"__end_at\" = src.\"__end_at\"\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"__start_at\", \"__end_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"__start_at\", src.\"__end_at\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as timestamp(6)) as __auto_cdc_run_start,\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as __auto_cdc_control,\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \"note\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action = ''born''\nunion all\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as timestamp(6)) as __auto_cdc_run_start,\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as __auto_cdc_control,\n    coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_run_start as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_run_start as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \"note\", __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.\"note\", src.__auto_cdc_control)"]]' as varchar) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -834,13 +829,20 @@ union all
 select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "note", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
 from shop."customers__auto_cdc_companion_changes"
 where __auto_cdc_action = 'born'
+union all
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp(6)) as __auto_cdc_sequence,
+    cast(null as varchar) as __auto_cdc_kind,
+    cast(null as timestamp(6)) as __auto_cdc_run_start,
+    cast(null as varchar) as "note",
+    cast(null as varchar) as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_run_start as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
 ) as src
 on coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_run_start as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "note", __auto_cdc_control) values (src."id", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src."note", src.__auto_cdc_control);
-
--- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
 
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"

@@ -142,6 +142,8 @@ select *
 from greedy;
 
 -- create the companion
+drop table if exists shop.customers__auto_cdc
+-- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     "id" integer,
     __auto_cdc_sequence timestamp(6),
@@ -150,6 +152,8 @@ create table shop.customers__auto_cdc (
 );
 
 -- create the target
+drop table if exists shop.customers
+-- auto_cdc: next statement
 create table shop.customers (
     "id" integer,
     "name" varchar,
@@ -157,7 +161,7 @@ create table shop.customers (
     "operation" varchar
 );
 
--- fill the target
+-- create the target
 insert into shop.customers ("id", "name", "note", "operation")
 select "id", "name", "note", "operation" from shop."customers__auto_cdc_stage" where __auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null);
 
@@ -185,11 +189,7 @@ from shop."customers__auto_cdc_versions"
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_versions"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone";
+drop table if exists shop."customers__auto_cdc_versions";
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";
@@ -475,105 +475,79 @@ greedy as (
 select *
 from counted cross join by_hand cross join greedy;
 
--- find the rows of the touched keys  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_gone"
--- auto_cdc: next statement
-create table shop."customers__auto_cdc_gone" as
-select src.*, cast(uuid() as varchar) as __auto_cdc_row
-from (
-select coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') as __auto_cdc_locator, won.__auto_cdc_kind
-from shop.customers as tgt
-join shop."customers__auto_cdc_winners" as won on won."id" = tgt."id"
-) as src;
-
--- clear what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
-drop table if exists shop."customers__auto_cdc_target_changes";
-
--- make room for what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
-create table shop."customers__auto_cdc_target_changes" (
-    "id" integer,
-    "name" varchar,
-    "note" varchar,
-    "operation" varchar,
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers  (only if num_new_events)
-insert into shop."customers__auto_cdc_target_changes"
-select
-    cast(null as integer) as "id",
-    cast(null as varchar) as "name",
-    cast(null as varchar) as "note",
-    cast(null as varchar) as "operation",
-    place as __auto_cdc_locator,
-    'gone' as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-select __auto_cdc_locator from shop."customers__auto_cdc_gone"
-) as gone(place) where place is not null
-union all
-select
-    cast(row_born."id" as integer) as "id",
-    cast(row_born."name" as varchar) as "name",
-    cast(row_born."note" as varchar) as "note",
-    cast(row_born."operation" as varchar) as "operation",
-    coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born."id",
-    born."name",
-    born."note",
-    born."operation"
-from (
-select "id", "name", "note", "operation" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
-) as born("id", "name", "note", "operation")
-) as row_born;
-
 -- count what is written  (only if num_new_events or num_snapshot_versions)
 select
     count(case when __auto_cdc_step = 1 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from shop."customers__auto_cdc_target_changes";
+from (
+    select
+        cast(null as integer) as "id",
+        cast(null as varchar) as "name",
+        cast(null as varchar) as "note",
+        cast(null as varchar) as "operation",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select coalesce(cast(length(cast(won."id" as varchar)) as varchar) || ':' || cast(won."id" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born."id" as integer) as "id",
+        cast(row_born."name" as varchar) as "name",
+        cast(row_born."note" as varchar) as "note",
+        cast(row_born."operation" as varchar) as "operation",
+        coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born."id",
+        born."name",
+        born."note",
+        born."operation"
+    from (
+    select "id", "name", "note", "operation" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    ) as born("id", "name", "note", "operation")
+    ) as row_born
+) as changes;
 
--- clear what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
-drop table if exists shop."customers__auto_cdc_companion_changes";
-
--- make room for what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
-create table shop."customers__auto_cdc_companion_changes" (
-    "id" integer,
-    __auto_cdc_sequence timestamp(6),
-    __auto_cdc_kind varchar,
-    __auto_cdc_control varchar,
-    __auto_cdc_locator varchar,
-    __auto_cdc_action varchar,
-    __auto_cdc_step int
-);
-
--- write down what becomes of shop.customers__auto_cdc  (only if num_snapshot_versions)
-insert into shop."customers__auto_cdc_companion_changes"
+-- write down what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
+drop table if exists shop."customers__auto_cdc_companion_changes"
+-- auto_cdc: next statement
+create table shop."customers__auto_cdc_companion_changes" as
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp(6)) as __auto_cdc_sequence,
+    cast(null as varchar) as __auto_cdc_kind,
+    cast(null as varchar) as __auto_cdc_control,
+    cast(null as varchar) as __auto_cdc_locator,
+    cast('' as varchar) as __auto_cdc_action,
+    0 as __auto_cdc_step
+from (select 1 as one) as nothing
+where false
+union all
+-- only if num_snapshot_versions
 select
     cast(null as integer) as "id",
     cast(value as timestamp(6)) as __auto_cdc_sequence,
     cast(null as varchar) as __auto_cdc_kind,
     cast(null as varchar) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    'ended' as __auto_cdc_action,
+    cast('ended' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
 select coalesce(cast(length(cast(cmp."id" as varchar)) as varchar) || ':' || cast(cmp."id" as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_control as varchar), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as ended(place, value)
 union all
+-- only if num_snapshot_versions
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born.__auto_cdc_sequence as timestamp(6)) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,
     coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_control as varchar), '-') as __auto_cdc_locator,
-    'born' as __auto_cdc_action,
+    cast('born' as varchar) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
 select
@@ -588,7 +562,7 @@ select __auto_cdc_sequence from shop."customers__auto_cdc_versions" where __auto
 
 -- write down what is left to do  (only if num_new_events or num_snapshot_versions)
 merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as \"operation\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", \"name\", \"note\", \"operation\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''born''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"operation\") values (src.\"id\", src.\"name\", src.\"note\", src.\"operation\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as varchar) as __auto_cdc_control,\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action = ''born''\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action = ''ended''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as varchar) as to_do) as src
+using (select cast('journal' as varchar) as kind, cast('[["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as \"operation\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom (\n    select\n        cast(null as integer) as \"id\",\n        cast(null as varchar) as \"name\",\n        cast(null as varchar) as \"note\",\n        cast(null as varchar) as \"operation\",\n        place as __auto_cdc_locator,\n        cast(''gone'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select coalesce(cast(length(cast(won.\"id\" as varchar)) as varchar) || '':'' || cast(won.\"id\" as varchar), ''-'') from shop.\"customers__auto_cdc_winners\" as won\n    ) as gone(place) where place is not null\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.\"operation\" as varchar) as \"operation\",\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        1 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.\"name\",\n        born.\"note\",\n        born.\"operation\"\n    from (\n    select \"id\", \"name\", \"note\", \"operation\" from shop.\"customers__auto_cdc_winners\" where __auto_cdc_kind = ''upsert''\n    ) as born(\"id\", \"name\", \"note\", \"operation\")\n    ) as row_born\n) as changes\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", \"name\", \"note\", \"operation\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom (\n    select\n        cast(null as integer) as \"id\",\n        cast(null as varchar) as \"name\",\n        cast(null as varchar) as \"note\",\n        cast(null as varchar) as \"operation\",\n        place as __auto_cdc_locator,\n        cast(''gone'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select coalesce(cast(length(cast(won.\"id\" as varchar)) as varchar) || '':'' || cast(won.\"id\" as varchar), ''-'') from shop.\"customers__auto_cdc_winners\" as won\n    ) as gone(place) where place is not null\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.\"operation\" as varchar) as \"operation\",\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        1 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.\"name\",\n        born.\"note\",\n        born.\"operation\"\n    from (\n    select \"id\", \"name\", \"note\", \"operation\" from shop.\"customers__auto_cdc_winners\" where __auto_cdc_kind = ''upsert''\n    ) as born(\"id\", \"name\", \"note\", \"operation\")\n    ) as row_born\n) as changes\nwhere __auto_cdc_action = ''born''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"operation\") values (src.\"id\", src.\"name\", src.\"note\", src.\"operation\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as varchar) as __auto_cdc_control,\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action = ''born''\nunion all\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as varchar) as __auto_cdc_control,\n    coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action = ''ended''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]' as varchar) as to_do) as src
 on tgt.__auto_cdc_kind = src.kind
 when matched then update set __auto_cdc_control = src.to_do
 when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
@@ -601,12 +575,74 @@ select
     cast(null as varchar) as "note",
     cast(null as varchar) as "operation",
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from (
+    select
+        cast(null as integer) as "id",
+        cast(null as varchar) as "name",
+        cast(null as varchar) as "note",
+        cast(null as varchar) as "operation",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select coalesce(cast(length(cast(won."id" as varchar)) as varchar) || ':' || cast(won."id" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born."id" as integer) as "id",
+        cast(row_born."name" as varchar) as "name",
+        cast(row_born."note" as varchar) as "note",
+        cast(row_born."operation" as varchar) as "operation",
+        coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born."id",
+        born."name",
+        born."note",
+        born."operation"
+    from (
+    select "id", "name", "note", "operation" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    ) as born("id", "name", "note", "operation")
+    ) as row_born
+) as changes
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 union all
 select "id", "name", "note", "operation", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from (
+    select
+        cast(null as integer) as "id",
+        cast(null as varchar) as "name",
+        cast(null as varchar) as "note",
+        cast(null as varchar) as "operation",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select coalesce(cast(length(cast(won."id" as varchar)) as varchar) || ':' || cast(won."id" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born."id" as integer) as "id",
+        cast(row_born."name" as varchar) as "name",
+        cast(row_born."note" as varchar) as "note",
+        cast(row_born."operation" as varchar) as "operation",
+        coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born."id",
+        born."name",
+        born."note",
+        born."operation"
+    from (
+    select "id", "name", "note", "operation" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    ) as born("id", "name", "note", "operation")
+    ) as row_born
+) as changes
 where __auto_cdc_action = 'born'
 ) as src
 on coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') = src.__auto_cdc_locator
@@ -629,6 +665,14 @@ select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null
 from shop."customers__auto_cdc_companion_changes"
 where __auto_cdc_action = 'born'
 union all
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp(6)) as __auto_cdc_sequence,
+    cast(null as varchar) as __auto_cdc_kind,
+    cast(null as varchar) as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+union all
 select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
 from shop."customers__auto_cdc_companion_changes"
 where __auto_cdc_action = 'ended'
@@ -638,19 +682,12 @@ when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
 when not matched and src.__auto_cdc_action = 'born' then insert ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src."id", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
 
--- cross it off  (only if num_new_events or num_snapshot_versions)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
-
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_versions"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_companion_changes";
 

@@ -76,7 +76,7 @@ def test_unfit_columns(
 
 @MODES
 @pytest.mark.parametrize(
-    ("listed", "example"), [("['a', 'bb']", "bb"), ("['a', null]", "null"), ("['a.x']", "a.x")]
+    ("listed", "example"), [("array['a', 'bb']", "bb"), ("array['a', null]", "null"), ("array['a.x']", "a.x")]
 )
 def test_unknown_names_in_a_list(
     changing: MakeChanging, mode: dict[str, Any], listed: str, example: str
@@ -96,7 +96,7 @@ def test_a_delete_may_list_anything(changing: MakeChanging, mode: dict[str, Any]
     """What a delete carries beside its key is never read."""
     target, config = changing(), {**mode, **LISTS}
     target.given(
-        config, f"{LISTED}, op", "1 | 1 | null | 'a' | 'b' | 'U'", "1 | 2 | ['nope'] | null | null | 'D'"
+        config, f"{LISTED}, op", "1 | 1 | null | 'a' | 'b' | 'U'", "1 | 2 | array['nope'] | null | null | 'D'"
     )
     assert (0 if mode is SCD1 else 1) == len(rows(target))
 
@@ -118,9 +118,9 @@ def test_nothing_passes_a_delete_that_beats_an_upsert(
 ) -> None:
     """What an upsert sent where a delete ties with it is gone: later versions do not inherit it."""
     target, config = changing(), {**SCD2, **options, "sequence_ties": "allow"}
-    tied = ["1 | 2 | ['a', 'b'] | 'leak' | 'b2' | 'U'", "1 | 2 | ['a', 'b'] | null | null | 'D'"]
-    target.given(config, f"{LISTED}, op", "1 | 1 | ['a', 'b'] | 'a1' | 'b1' | 'U'")
-    target.given(config, f"{LISTED}, op", *tied, "1 | 3 | ['b'] | null | 'b3' | 'U'")
+    tied = ["1 | 2 | array['a', 'b'] | 'leak' | 'b2' | 'U'", "1 | 2 | array['a', 'b'] | null | null | 'D'"]
+    target.given(config, f"{LISTED}, op", "1 | 1 | array['a', 'b'] | 'a1' | 'b1' | 'U'")
+    target.given(config, f"{LISTED}, op", *tied, "1 | 3 | array['b'] | null | 'b3' | 'U'")
     shown = "select a, b, __START_AT, __END_AT from target order by __START_AT"
     assert [("a1", "b1", 1, 2), (None, "b3", 3, None)] == target.query(shown)
 
@@ -154,11 +154,11 @@ def test_columns_that_say_what_an_event_is_are_always_written(changing: MakeChan
 def test_nulls_are_written_where_a_list_says_so(changing: MakeChanging) -> None:
     """A listed null overwrites, in any case; an unlisted value does not count; a null list means every column."""
     target, config = changing(), {**SCD1, **LISTS}
-    target.given(config, LISTED, "1 | 1 | null | 'a' | 'b'", "1 | 2 | ['A'] | null | 'unlisted'")
+    target.given(config, LISTED, "1 | 1 | null | 'a' | 'b'", "1 | 2 | array['A'] | null | 'unlisted'")
     assert [(1, None, "b")] == rows(target)
-    target.given(config, LISTED, "1 | 3 | [] | 'x' | 'x'")
+    target.given(config, LISTED, "1 | 3 | array[] | 'x' | 'x'")
     assert [(1, None, "b")] == rows(target)
-    target.given(config, LISTED, "1 | 4 | null | null | null", "2 | 1 | [] | 'x' | 'x'")
+    target.given(config, LISTED, "1 | 4 | null | null | null", "2 | 1 | array[] | 'x' | 'x'")
     assert [(1, None, None), (2, None, None)] == rows(target)
 
 
@@ -172,7 +172,7 @@ def test_a_truncate_takes_parts_of_rows_that_outlive_it(changing: MakeChanging) 
     target.given(
         config, columns, "1 | 1 | 'a' | 'b' | 'U'", "1 | 5 | 'a5' | null | 'U'", "2 | 2 | 'a' | 'b' | 'U'"
     )
-    target.given(config, columns, "null | 3 | null | null | 'T'")
+    target.given(config, columns, "null::integer | 3 | null | null | 'T'")
     assert [(1, "a5", None)] == rows(target)
     target.given(config, columns, "1 | 2 | 'late' | 'late' | 'U'", "1 | 4 | 'late' | 'b4' | 'U'")
     assert [(1, "a5", "b4")] == rows(target)
@@ -272,7 +272,7 @@ def test_partial_updates_may_be_switched_on(
     columns, null = (FEED, "") if options is IGNORE else (LISTED, " | null")
     without = {**mode, "except_column_list": config["except_column_list"]}
     target.given(without, columns, f"1 | 1{null} | 'a1' | 'b1'", f"1 | 5{null} | 'a5' | null")
-    listed = "" if options is IGNORE else " | ['a']"
+    listed = "" if options is IGNORE else " | array['a']"
     target.given(config, columns, f"1 | 6{listed} | 'a6' | null")
     target.given(
         config, columns, f"1 | 4{null} | 'a4' | null" if mode is SCD2 else f"1 | 4{null} | 'late' | 'b4'"
@@ -369,15 +369,15 @@ def test_a_flow_that_lists_its_columns_beside_one_that_does_not(
     lists = flow(
         "lists",
         "id, a, b, seq, op, cols",
-        "(1, 'a1', 'b1', 1, 'U', ['a', 'b'])",
-        "(1, 'x', null, 3, 'U', ['B'])",
+        "(1, 'a1', 'b1', 1, 'U', array['a', 'b'])",
+        "(1, 'x', null, 3, 'U', array['B'])",
     )
     other = flow("other", "id, a, seq, op", "(1, null, 2, 'U')", "(2, 'a2', 2, 'U')")
     target.run(config, sql=compiled(lists, other))
     shown = f"select id, a, b from target {'where __END_AT is null' if mode is SCD2 else ''} order by id"
     assert [(1, None, None), (2, "a2", None)] == target.query(shown)
     said = "columns_to_update cols names in 1 of the new rows what is no column of the model, for example c; there are:"
-    wrong = flow("lists", "id, a, b, seq, op, cols", "(1, 'a1', 'b1', 4, 'U', ['c'])")
+    wrong = flow("lists", "id, a, b, seq, op, cols", "(1, 'a1', 'b1', 4, 'U', array['c'])")
     with pytest.raises(AutoCdcError) as refused:
         target.run(config, sql=compiled(wrong, other))
     assert str(refused.value).endswith(f"{said} id, a, b, seq, op, cols")

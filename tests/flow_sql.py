@@ -27,7 +27,7 @@ def compiled(*flows: FlowSql, model: str = "target") -> str:
     return "\n\n".join(
         bridge.flow(
             model=model,
-            adapter_type=databases.chosen(),
+            adapter_type=databases.ENGINES[databases.chosen()],
             before=before,
             name=flow.name,
             options=flow.options,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dbt_auto_cdc import bridge
+from dbt_auto_cdc.engines import engine_for
 from tests import databases
 
 
@@ -24,14 +25,16 @@ class Named:
         return replace(self, identifier=path["identifier"])
 
     def __str__(self) -> str:
-        return databases.quoted(self.identifier)
+        engine = engine_for(databases.ENGINES[databases.chosen()])
+        assert engine is not None
+        return engine.quote(self.identifier)
 
 
 def stream(relation: object, *others: object, model: str = "target", **options: Any) -> str:
     """Return a stream of a table, by its name or as `ref` gives it, as it stands in a compiled model."""
     return bridge.EXPORTS["stream"](  # type: ignore[return-value]
         model=model,
-        adapter_type=databases.chosen(),
+        adapter_type=databases.ENGINES[databases.chosen()],
         relation=Named(relation) if isinstance(relation, str) else relation,
         options=options,
         others=others,

@@ -325,7 +325,7 @@ def unfinished(*, model: Model, companion_exists: bool, ask: Ask) -> Plan | None
     columns = {column.name.lower() for column in columns_of(model.engine, ask, companion)}
     if not {names.KIND, names.CONTROL} <= columns:
         return None
-    return journal.finished(model.name, companion, ask(journal.look_for(companion)))
+    return journal.finished(model.name, companion, ask)
 
 
 def statements(*, adapter_type: str, sql: str) -> list[str]:

@@ -322,7 +322,7 @@ class _Gatherer:
             *self.columns,
             *(Column(name, type_name) for name, type_name in self._sequence().items()),
             *system,
-            Column(names.KIND, "varchar"),
+            Column(names.KIND, self.engine.text_type),
             *(Column(name, type_name) for name, type_name in self._beside().items()),
         )
         selects = [
@@ -395,7 +395,8 @@ class _Gatherer:
             found = [column for one in self.seen if (column := Columns(one.feed).find(name))]
             types = [column.type for column in found]
             widest = next(
-                (t for t in types if all(self.engine.widens(other, t) for other in types)), "varchar"
+                (t for t in types if all(self.engine.widens(other, t) for other in types)),
+                self.engine.text_type,
             )
             kept[names.beside_column(number)] = Column(name, widest)
         return kept

@@ -13,7 +13,7 @@ from dbt_auto_cdc import commands, names, served
 from dbt_auto_cdc import explain as explanation
 from dbt_auto_cdc.engines import required
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.materializations import adopt, clone, forget, move, reset, trim
+from dbt_auto_cdc.materializations import adopt, clone, forget, journal, move, reset, trim
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.observe import Ask, Existing, describe, knows_feed, observe, positions_of
 from dbt_auto_cdc.relations import Beside, quarantine_identifier, relations_of
@@ -113,9 +113,12 @@ def plan_reset(
     *, model: Model, ask: Ask, companion_exists: bool, streams: Sequence[str] | str | None
 ) -> Plan:
     """Return the plan of forgetting how far a model's streams were read, all or those that are named."""
-    served.refuse_operation(model.engine, model.name, "reset_streams")
+    companion = model.relations.companion
+    if companion_exists and not model.engine.transactions and journal.left_over(companion, ask):
+        problem = "a run of it was stopped while it wrote, and would still remember how far it read"
+        raise AutoCdcError(model.name, [f"{problem}; run the model, which finishes that, and then reset it"])
     positions = positions_of(model, ask) if companion_exists else ()
-    return reset.plan(model.name, model.relations, positions, streams)
+    return reset.plan(model, positions, streams)
 
 
 def plan_forget(  # noqa: PLR0913 - one call from Jinja, all by name

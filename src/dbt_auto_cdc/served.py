@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.flows import Flow
+from dbt_auto_cdc.reads import Read
 from dbt_auto_cdc.spec import Spec
 
 # What people call several options, where none of them is served.
@@ -24,7 +26,7 @@ _TOGETHER = {
 
 
 def problems_of(
-    engine: Engine, materialized: str, spec: Spec, *, flows: Sequence[object], reads: Sequence[object]
+    engine: Engine, materialized: str, spec: Spec, *, flows: Sequence[Flow], reads: Sequence[Read]
 ) -> list[str]:
     """Return what a model asks for that its engine does not serve."""
     problems = []
@@ -38,13 +40,23 @@ def problems_of(
         elif not wrong and value:
             instead = "set it to false" if value is True else "leave it out"
             problems.append(f"{option} is set, which is not served on {engine.name}; {instead} there")
-    if flows and ("flows" in engine.not_served or not engine.transactions):
+    if flows and "flows" in engine.not_served:
         problems.append(
             f"it has flows, which are not served on {engine.name}; bring them together in one SELECT with union all"
         )
-    if reads and ("reads" in engine.not_served or not engine.transactions):
+    elif not engine.transactions and any(flow.is_snapshot for flow in flows):
+        problems.append(
+            f"it has a flow of whole dumps beside changes, which is not served on {engine.name}; use another engine for"
+            f" it"
+        )
+    if reads and "reads" in engine.not_served:
         problems.append(
             f"it reads step by step, which is not served on {engine.name}; select from the relation itself"
+        )
+    elif not engine.transactions and any(read.options.get("change_feed") for read in reads):
+        problems.append(
+            f"it streams a change feed, which is not served on {engine.name}; name an offset, or select from the"
+            f" relation itself"
         )
     return problems
 
@@ -59,7 +71,9 @@ def lacks(engine: Engine) -> list[str]:
             left = [option for option in left if option not in options]
     found += [f"`{option.replace('=', ': ')}`" for option in left if option not in {"flows", "reads"}]
     if not engine.transactions:
-        found += ["flows", "`stream`", "enforced contracts", "operations that change tables"]
+        found.append("flows" if "flows" in left else "whole dumps beside changes")
+        found += ["`stream`"] if "reads" in left else []
+        found += ["enforced contracts", "operations that change tables"]
     if not engine.reads_files:
         found.append("`read_files`")
     if not engine.logs_runs:

@@ -126,6 +126,7 @@ class Reading:
     `look` is a relation of the same columns that is there before the run, and `sql` the one that is read. `first` are
     the steps before anything is read, `record` those that remember how far the run came; `working` are the working
     tables that they use. `faults` say in words what may go wrong while it is read. `told` says it to a person.
+    `reached` is the query of the record, for a companion that gets it with all its other rows.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Reading:
     sql: str
     first: tuple[Step, ...] = ()
     record: tuple[Step, ...] = ()
+    reached: str = ""
     working: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()

@@ -13,13 +13,14 @@ from typing import Any
 from dbt_auto_cdc import first_read, names, reads
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, listed, said_by
+from dbt_auto_cdc.materializations import journal
 from dbt_auto_cdc.plan import Rule, Step
 from dbt_auto_cdc.reads import Around, Read
 from dbt_auto_cdc.relations import companion_identifier, feed_identifier, working_relation
 from dbt_auto_cdc.resolve import Columns
 from dbt_auto_cdc.scd.changes import condition_expression
 from dbt_auto_cdc.spec import APPENDING, SPECS, Problem, distance, is_name, unknown_name, unquoted
-from dbt_auto_cdc.sql import Query, all_of, comma, text
+from dbt_auto_cdc.sql import Query, all_of, comma
 from dbt_auto_cdc.state import Column, Position, Reading
 
 KIND = "stream"
@@ -160,15 +161,16 @@ def observe(read: Read, around: Around, number: int) -> Reading:
 def _of_a_part(read: Read, around: Around) -> Reading:
     """Under a flag that reads a part of the source: no position moves, and none is looked at."""
     told = f"stream {read.name}: all that {around.partial} gives, without a record"
-    record: tuple[Step, ...] = ()
+    record, reached = tuple[Step, ...](), ""
     if around.appends and not around.goes_on and around.partial != "--empty":
-        head = Position(KIND, read.name, is_sample=True).head
+        head = around.engine.text(Position(KIND, read.name, is_sample=True).head)
         sql = (
             f"insert into {around.relations.companion} ({names.KIND}, {names.CONTROL})"
-            f" values ('position', {text(head)})"
+            f" values ('position', {head})"
         )
         record = (Step(f"remember that stream {read.name} was read in part", sql),)
-    return Reading(read.name, read.header, read.sql, read.sql, record=record, told=told)
+        reached = f"select {head} as {names.CONTROL}"
+    return Reading(read.name, read.header, read.sql, read.sql, record=record, reached=reached, told=told)
 
 
 @dataclass(frozen=True)
@@ -210,6 +212,7 @@ class _Stream:
             sql=f"{source}\nwhere {all_of([*since, until])}",
             first=(self._see_how_far(), self._check()),
             record=(self._remember(),),
+            reached=self._reached(),
             working=(self.reach,),
             told=self._told(),
         )
@@ -236,6 +239,7 @@ class _Stream:
                 self._check(),
             ),
             record=(self._remember(),),
+            reached=self._reached(),
             working=(working, self.reach),
             told=(
                 f"stream {self.read.name}: the rows of {taken.target} as they are, for its change feed does not begin"
@@ -260,7 +264,7 @@ class _Stream:
     def _last(self) -> str:
         """The position as SQL."""
         assert self.position is not None  # noqa: S101 - asked only where there is one
-        return f"cast({text(self.position.value)} as {self.type})"
+        return f"cast({self.around.engine.text(self.position.value)} as {self.type})"
 
     def _since(self) -> list[str]:
         if self.position is None:
@@ -365,24 +369,47 @@ class _Stream:
 
     def _remember(self) -> Step:
         """Remember the greatest offset that the source has, whatever the model makes of its rows."""
-        companion, engine = self.around.relations.companion, self.around.engine
-        flows = sorted({*(name for name in self._recorded_flows if name), *self._flows})
-        head = Position(KIND, self.read.name, type=self.type, by=self.by, more={_FLOWS: flows}).head
-        reached = engine.as_text(names.GREATEST)
-        moved: tuple[str, ...] = (self._moved,)
-        if self.position is not None and flows != self._recorded_flows:
-            # Another flow has read it, whether or not there was anything new.
-            reached, moved = f"coalesce({reached}, {text(self.position.value)})", ()
-        value = f"select {text(head)} || {reached} from {self.reach}"
+        companion, engine, value = self.around.relations.companion, self.around.engine, self._value()
+        moved = () if self._is_read_by_more else (self._moved,)
+        name = f"remember how far stream {self.read.name} was read"
+        if not engine.transactions:
+            written = self.position.written if self.position is not None else ""
+            sql = journal.noted_once(engine, companion, "position", was=written, rows=self._reached())
+            return Step(name, sql, moved, settles=True)
         if self.position is not None:
             sql = (
-                f"update {companion} set {names.CONTROL} = ({value})\n"
-                f"where {names.KIND} = 'position' and {names.CONTROL} = {text(self.position.written)}"
+                f"update {companion} set {names.CONTROL} = (select {value} from {self.reach})\n"
+                f"where {names.KIND} = 'position' and {names.CONTROL} = {engine.text(self.position.written)}"
             )
         else:
-            rows = value.replace("select ", "select 'position', ", 1)
+            rows = f"select 'position', {value} from {self.reach}"
             sql = f"insert into {companion} ({names.KIND}, {names.CONTROL})\n{rows}"
-        return Step(f"remember how far stream {self.read.name} was read", sql, moved)
+        return Step(name, sql, moved)
+
+    def _reached(self) -> str:
+        """Return the query of the position; no row where there is none yet."""
+        value = self._value()
+        return f"select {value} as {names.CONTROL} from {self.reach} where {value} is not null"
+
+    def _value(self) -> str:
+        """Return the position over the table that holds where the stream ends."""
+        engine = self.around.engine
+        head = Position(KIND, self.read.name, type=self.type, by=self.by, more={_FLOWS: self._read_by}).head
+        reached = engine.exactly(names.GREATEST, self.type)
+        if self._is_read_by_more and self.position is not None:
+            # Another flow has read it, whether or not there was anything new.
+            reached = f"coalesce({reached}, {engine.text(self.position.value)})"
+        return f"{engine.text(head)} || {reached}"
+
+    @property
+    def _read_by(self) -> list[str]:
+        """The flows that have read it with this run."""
+        return sorted({*(name for name in self._recorded_flows if name), *self._flows})
+
+    @property
+    def _is_read_by_more(self) -> bool:
+        """Whether flows read it now that had not before."""
+        return self.position is not None and self._read_by != self._recorded_flows
 
     @property
     def _flows(self) -> tuple[str, ...]:

@@ -14,32 +14,73 @@ import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
 from tests import databases
-from tests.databases import Connection, Spark, Stopped, create_table, engine_of, tables_of
+from tests.databases import (
+    Connection,
+    Spark,
+    Stopped,
+    create_table,
+    engine_of,
+    tables_of,
+    writes,
+    writes_what_stays,
+)
 from tests.direct import Direct
 
 pytestmark = pytest.mark.only_on("sail", "spark")
 
-COLUMNS = {"id": "INTEGER", "v": "VARCHAR", "op": "VARCHAR", "seq": "BIGINT"}
+COLUMNS = {
+    "id": "INTEGER",
+    "v": "VARCHAR",
+    "w": "VARCHAR",
+    "op": "VARCHAR",
+    "seq": "BIGINT",
+    "known": "BIGINT",
+}
 EVENTS = {"keys": ["id"], "sequence_by": "seq", "apply_as_deletes": "op = 'D'", "sequence_ties": "allow"}
 SNAPSHOTS = {"materialized": "auto_cdc_snapshot", "keys": ["id"], "snapshot_version": "seq"}
-MODES = {
-    "scd1": {**EVENTS, "apply_as_truncates": "op = 'T'", "except_column_list": ["op", "seq"]},
-    "scd2": {
-        **EVENTS,
-        "stored_as_scd_type": 2,
-        "track_history_column_list": ["v"],
-        "except_column_list": ["op"],
+SCD1 = {**EVENTS, "apply_as_truncates": "op = 'T'", "except_column_list": ["op", "seq", "known"]}
+SCD2 = {
+    **EVENTS,
+    "stored_as_scd_type": 2,
+    "track_history_column_list": ["v"],
+    "except_column_list": ["op", "known"],
+}
+REPLACE_USING = {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "seq"}
+BITEMPORAL = {
+    **EVENTS,
+    "stored_as_scd_type": "bitemporal",
+    "system_sequence_by": "known",
+    "except_column_list": ["op", "seq", "known"],
+}
+# Those that are stopped before each statement that writes to what stays; what a run reads by is made before that.
+BY_WHAT_STAYS = {
+    "expectations": {
+        **SCD1,
+        "expect_all": {"early": "seq < 5"},
+        "expect_all_or_drop": {"w": "w is not null"},
+        "expectations_quarantine": True,
     },
+    "scd1_partial": {**SCD1, "ignore_null_updates": True},
+    "scd2_partial": {**SCD2, "ignore_null_updates_column_list": ["v"]},
+    "bitemporal": BITEMPORAL,
+    "bitemporal_partial": {**BITEMPORAL, "ignore_null_updates": True},
+}
+MODES = {
+    "scd1": SCD1,
+    "scd2": SCD2,
     "snapshot_scd1": {**SNAPSHOTS, "max_delete_ratio": 1},
     "snapshot_scd2": {**SNAPSHOTS, "stored_as_scd_type": 2, "track_history_column_list": ["v"]},
     "append_flow": {"materialized": "append_flow"},
-    "replace_using": {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "seq"},
+    "replace_using": REPLACE_USING,
     "replace_where": {"materialized": "replace_where", "replace_where": "id between 1 and 2"},
+    **BY_WHAT_STAYS,
 }
 # Where a statement takes seconds, not every place to stop at is tried.
 STRIDE = 1 if databases.chosen() == "sail" else 7
 # How many statements that write the longest run may have: each costs Spark a second or more.
 MOST = 40
+# How many runs a target of random events sees.
+RUNS = 5 if databases.chosen() == "sail" else 3
 # Of a first run and of one on a target that goes on, as docs/guides/spark.md has them.
 STATEMENTS = {
     "scd1": (15, 24),
@@ -49,6 +90,11 @@ STATEMENTS = {
     "append_flow": (8, 15),
     "replace_using": (13, 23),
     "replace_where": (11, 20),
+    "expectations": (19, 29),
+    "scd1_partial": (17, 28),
+    "scd2_partial": (15, 30),
+    "bitemporal": (29, 44),
+    "bitemporal_partial": (33, 46),
 }
 
 
@@ -57,13 +103,16 @@ def events(number: int, mode: str) -> list[dict[str, Any]]:
     source = random.Random(f"{mode} {number}")
     if mode.startswith("snapshot"):
         return snapshots(number, source)
-    kinds = "IIIIUUUUDDT" if mode == "scd1" else "IIIUUUDD"
+    truncates = "apply_as_truncates" in (MODES | MORE_MODES)[mode]
+    kinds = "IIIIUUUUDDT" if truncates else "IIIUUUDD"
     return [
         {
             "id": source.randint(1, 4),
             "v": source.choice(["it's", "b\\n", "c", None]),
+            "w": source.choice(["x", "y", None]),
             "op": source.choice(kinds),
             "seq": number * 2 + source.randint(0, 6),
+            "known": number + source.randint(0, 2),
         }
         for _ in range(source.randint(2, 5))
     ]
@@ -101,6 +150,7 @@ def stopped(target: Direct, config: dict[str, Any], after: int, **how: bool) -> 
     """Run until so many statements have been written, and tell whether there was one more."""
     assert isinstance(target.connection, Spark)
     target.connection.stop_after = after
+    target.connection.counts = writes_what_stays if config in BY_WHAT_STAYS.values() else writes
     try:
         target.run(config, **how)
     except Stopped:
@@ -110,13 +160,22 @@ def stopped(target: Direct, config: dict[str, Any], after: int, **how: bool) -> 
     return False
 
 
+def quarantined(target: Direct, config: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return the rows that were dropped, with what they failed."""
+    if not config.get("expectations_quarantine"):
+        return []
+    kept = f"select {', '.join(COLUMNS)}, _failed_expectations from target__auto_cdc_quarantine"
+    return sorted(tuple(map(str, row)) for row in target.connection.execute(kept).fetchall())
+
+
 def assert_nothing_is_left(target: Direct) -> None:
     """Nothing is left to do, and no working table is left behind."""
     left = target.connection.execute(
         "select count(*) from target__auto_cdc where __auto_cdc_kind = 'journal'"
     ).fetchall()
     assert [(0,)] == left
-    assert {"feed", "target", "target__auto_cdc"} == set(tables_of(target.connection))
+    tables = set(tables_of(target.connection)) - {"target__auto_cdc_quarantine"}
+    assert {"feed", "target", "target__auto_cdc"} == tables
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -134,6 +193,7 @@ def test_a_run_that_is_stopped(connection: Connection, oracle: Direct, mode: str
             target.run(config)
         oracle.run(config)
         assert rows(oracle) == rows(target), (number, feed)
+        assert quarantined(oracle, config) == quarantined(target, config), (number, feed)
         assert_nothing_is_left(target)
         if number and not was_stopped:
             return
@@ -160,29 +220,72 @@ def test_a_build_that_is_stopped(connection: Connection, oracle: Direct, mode: s
         if was_stopped:
             target.run(config)
         assert rows(oracle) == rows(target), number
+        assert quarantined(oracle, config) == quarantined(target, config), number
         assert_nothing_is_left(target)
         if not was_stopped:
             return
         if not is_there:
             connection.execute("drop table target")
             connection.execute("drop table target__auto_cdc")
+            connection.execute("drop table if exists target__auto_cdc_quarantine")
     raise AssertionError(f"a build has more than {MOST} statements")
+
+
+LISTED = {**COLUMNS, "cols": "VARCHAR[]"}
+LISTS = {"columns_to_update": "cols"}
+MORE_MODES: dict[str, dict[str, Any]] = {
+    "scd1_listed": {**SCD1, **LISTS, "except_column_list": ["op", "seq", "known", "cols"]},
+    "scd2_listed": {**SCD2, **LISTS, "except_column_list": ["op", "known", "cols"]},
+    "scd1_retention": {**SCD1, "tombstone_retention": 2},
+    "scd2_retention": {**SCD2, "tombstone_retention": 2},
+    "bitemporal_tracked": {**BITEMPORAL, "track_history_column_list": ["v"]},
+    "replace_using_expected": {**REPLACE_USING, "expect_all_or_drop": {"w": "w <> 'y'"}},
+}
+
+
+@pytest.mark.parametrize("mode", MORE_MODES)
+def test_random_runs(connection: Connection, oracle: Direct, mode: str) -> None:
+    """Events in no order: after every run rows and figures are those of DuckDB, which is held against plain models."""
+    target, config = Direct(connection), MORE_MODES[mode]
+    columns = LISTED if mode.endswith("listed") else COLUMNS
+    source = random.Random(mode)
+    lists = [None, [], ["v"], ["W"], ["w", "V"], ["op"]]
+    for number in source.sample(range(RUNS), RUNS):
+        feed = [{**event, "cols": source.choice(lists)} for event in events(number, mode)]
+        for each in (connection, oracle.connection):
+            create_table(each, "feed", columns, feed)
+        expected = oracle.run(config)
+        assert expected.figures == target.run(config).figures, (number, feed)
+        assert rows(oracle) == rows(target), (number, feed)
+
+
+def test_what_must_not_fail(connection: Connection) -> None:
+    """A run whose rows are not as they must be is refused with an example, and nothing is written."""
+    target = Direct(connection)
+    create_table(connection, "feed", COLUMNS, [{"id": 1, "v": "a", "op": "U", "seq": 1}])
+    target.run(EVENTS)
+    before = rows(target)
+    create_table(connection, "feed", COLUMNS, [{"id": 2, "v": "it's", "op": "U", "seq": 2}])
+    expected = {**EVENTS, "expect_all_or_fail": {"it": "v <> 'it\\'s'"}}
+    with pytest.raises(AutoCdcError, match=r"expectation it .* fails in 1 row, for example id=2 at 2"):
+        target.run(expected)
+    assert before == rows(target)
+
+
+def test_what_can_be_left_out_changes(connection: Connection) -> None:
+    """Who wrote what before events could leave columns out is not looked up where a run may be stopped halfway."""
+    target = Direct(connection)
+    create_table(connection, "feed", COLUMNS, [{"id": 1, "v": "a", "op": "U", "seq": 1}])
+    target.run(SCD1)
+    with pytest.raises(AutoCdcError, match="v, w may be left out of events now and could not in the last"):
+        target.run({**SCD1, "ignore_null_updates": True})
+    target.run({**SCD1, "ignore_null_updates": True}, full_refresh=True)
 
 
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        (
-            {**EVENTS, "stored_as_scd_type": "bitemporal", "system_sequence_by": "seq"},
-            "stored_as_scd_type is bitemporal",
-        ),
-        ({**EVENTS, "ignore_null_updates": True}, "ignore_null_updates is set, .*set it to false there"),
-        (
-            {**EVENTS, "expect_all_or_drop": {"named": "v is not null"}},
-            "expect_all_or_drop is set, .*leave it out",
-        ),
         ({**EVENTS, "change_data_feed": True}, "change_data_feed is set"),
-        ({**EVENTS, "tombstone_retention": 5}, "tombstone_retention is set"),
         ({"materialized": "recomputed_table"}, "change_data_feed is set, .*set it to false"),
         ({**MODES["replace_using"], "equal_sequence": "append"}, "equal_sequence is append"),
         ({**EVENTS, "file_format": "parquet"}, "file_format is parquet, .*file_format: iceberg"),
@@ -194,14 +297,6 @@ def test_what_is_refused(connection: Connection, config: dict[str, Any], said: s
     with pytest.raises(AutoCdcError, match=f"model target: .*{said}") as refused:
         Direct(connection).plan(config)
     assert "file_format" in config or "Spark" in str(refused.value)
-
-
-def test_reads_and_flows_are_refused(connection: Connection) -> None:
-    """What reads step by step, and what has several flows, is refused where the model's SQL says so."""
-    header = '{"kind": "stream", "name": "feed", "relation": "feed", "options": {}}'
-    read = f"( -- auto_cdc: read {header}\nselect * from feed"
-    with pytest.raises(AutoCdcError, match="it reads step by step, which is not served on Spark"):
-        Direct(connection).plan(EVENTS, sql=f"select * from {read}\n-- auto_cdc: end of read\n) as feed")
 
 
 def test_a_column_that_tells_no_row(connection: Connection) -> None:

@@ -115,7 +115,7 @@ def test_a_run_that_was_stopped(shop: Project) -> None:
     """What an earlier run wrote down is done first, whatever the model reads by then; dbt says so."""
     shop.succeed("run", "--select", "customers")
     left = f"insert into {shop.schema}.customers select 7, ''Lima'' from {shop.schema}.feed limit 1"
-    note = f'[["add a row", "{left}"]]'.replace("''", "\\'")
+    note = f'["", [["add a row", "{left}"]]]'.replace("''", "\\'")
     hidden = shop.columns("customers__auto_cdc")[:-2]
     columns = ", ".join(f"null as c{number}" for number in range(len(hidden)))
     shop.execute(f"insert into customers__auto_cdc select {columns}, 'journal', '{note}'")
@@ -124,6 +124,28 @@ def test_a_run_that_was_stopped(shop: Project) -> None:
     assert [(1, "Bergen"), (2, "Rome"), (7, "Lima")] == rows(shop, "select id, city from customers")
     kinds = "select count(*) from customers__auto_cdc where __auto_cdc_kind = 'journal'"
     assert [(0,)] == shop.query(kinds)
+
+
+def test_reading_step_by_step(shop: Project) -> None:
+    """A stream goes on where it was, until that is forgotten; rows that expectations drop are kept beside it."""
+    options = "materialized='append_flow', expect_all_or_drop={'named': 'city is not null'}"
+    relation = "api.Relation.create(schema=target.schema, identifier='feed')"
+    shop.write(
+        "models/streamed.sql",
+        f"{{{{ config({options}, expectations_quarantine=true) }}}}\n"
+        f"select * from {{{{ auto_cdc.stream({relation}, offset='at') }}}} as s",
+    )
+    shop.succeed("run", "--select", "streamed")
+    feed(shop, [*FIRST, (3, "Nice", "I", 5), (4, None, "I", 6)])
+    shop.succeed("run", "--select", "streamed")
+    assert "1 appended, 1 dropped" in shop.responses["streamed"]["_message"]
+    assert [(1, 1), (1, 3), (2, 2), (3, 5)] == rows(shop, "select id, at from streamed")
+    kept = "select id, _failed_expectations from streamed__auto_cdc_quarantine"
+    assert [(4, "named")] == rows(shop, kept)
+    shop.succeed("run-operation", "auto_cdc.reset_streams", "--args", "{model: streamed}")
+    shop.succeed("run", "--select", "streamed")
+    assert "4 appended, 1 dropped" in shop.responses["streamed"]["_message"]
+    assert [(4, "named")] == rows(shop, kept)
 
 
 def test_what_is_refused(shop: Project) -> None:

@@ -27,6 +27,7 @@ NOT_SERVED = {
     },
     "sail": {
         "scd2-evolve-column-added": "Sail alters no tables",
+        "scd2-ignore-null-column-added-later": "Sail alters no tables",
         "scd2-struct-sequence": "Sail orders no structs in windows",
         "IC29": "Sail orders no structs in windows",
     },
@@ -37,8 +38,6 @@ NOT_SERVED = {
 def served(case: Case) -> Any:
     """Return a case as a parameter, skipped where the engine cannot hold its feed."""
     reason = NOT_SERVED.get(databases.chosen(), {}).get(case.id)
-    if databases.chosen() in databases.SPARKS and (case.uses_partial_updates or case.mode == "bitemporal"):
-        reason = "partial updates and bitemporal tables are refused on Spark"
     return pytest.param(case, id=case.id, marks=[pytest.mark.skip(reason=reason)] if reason else [])
 
 

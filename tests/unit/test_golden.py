@@ -59,8 +59,9 @@ def noted(name: str) -> Iterator[tuple[str, exp.Expression]]:
         if place.endswith("write down what is left to do"):
             texts = [literal.this for literal in tree.find_all(sqlglot.exp.Literal) if literal.is_string]
             for text in texts:
-                if text.startswith("[["):
-                    yield from ((place, sqlglot.parse_one(sql, read=name)) for _, sql in json.loads(text))
+                if text.startswith('["", [['):
+                    _, to_do = json.loads(text)
+                    yield from ((place, sqlglot.parse_one(sql, read=name)) for _, sql in to_do)
 
 
 def found(name: str, *kinds: Any) -> list[str]:

@@ -32,11 +32,12 @@ class Engine:
     is better changed where it is than removed and added anew. With `loses_lengths` most expressions forget the length
     or precision of a type, so that new tables are made of casts. Without `transactions` a run writes down what it is
     going to do before it does it (`materializations.journal`); `table_options` are what follows the columns of a table
-    there, and `not_served` names options that mean too much for it: of some, as in `equal_sequence=append`, one value.
-    One that `merges` does what is written down in one statement; `layout` is how the target's rows lie, as the model
-    has it configured, and `text_limit` how many bytes a text has at most, if there is a limit. One that
-    `replaces_tables` puts a new table in the place of one that is there at once. `scratch` is where a query's columns
-    are told, by a relation beside the target. `is_run` says that this repository's tests run on it.
+    there, and `not_served` names options that mean too much for it: of some, as in `equal_sequence=append`, one value;
+    `flows` and `reads` stand for what is in a model's SQL. One that `merges` does what is written down in one
+    statement; `layout` is how the target's rows lie, as the model has it configured, and `text_limit` how many bytes a
+    text has at most, if there is a limit. One that `replaces_tables` puts a new table in the place of one that is there
+    at once. `scratch` is where a query's columns are told, by a relation beside the target. `moment_type` is the type
+    of a time in UTC. `is_run` says that this repository's tests run on it.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Engine:
     transactions: bool = True
     logs_runs: bool = True
     text_type: str = "varchar"
+    moment_type: str = "timestamp"
     alters_tables: bool = True
     replaces_tables: bool = True
     table_options: str = ""
@@ -100,6 +102,11 @@ class Engine:
     def as_text(self, expression: str) -> str:
         """Return the expression as text, for a message."""
         return f"cast({expression} as varchar)"
+
+    def exactly(self, expression: str, type_name: str) -> str:
+        """Return the expression as text that gives the same value when it is cast back, in whatever session."""
+        del type_name
+        return self.as_text(expression)
 
     def null(self, type_name: str) -> str:
         """Return a null of a type."""
@@ -194,6 +201,10 @@ class Engine:
             return self.minus(stored, distance)
         below = Decimal(value) - Decimal(str(distance))
         return f"({below:f})" if below.is_finite() else stored
+
+    def halved(self, number: str, times: str) -> str:
+        """Return a whole number that is halved so many times, each time rounded down."""
+        return f"({number}) >> {times}"
 
     def utc_now(self) -> str:
         """Return the time at which the transaction began, as a timestamp in UTC."""

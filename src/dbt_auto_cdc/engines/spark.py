@@ -129,6 +129,12 @@ class Spark(Engine):
         """Return the expression as text."""
         return f"cast({expression} as string)"
 
+    def exactly(self, expression: str, type_name: str) -> str:
+        """Return the expression as text; a time of a zone says how far it is from UTC."""
+        if _head(type_name) == "timestamp":
+            return f"date_format({expression}, 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX')"
+        return self.as_text(expression)
+
     def composite(self, parts: dict[str, str], type_name: str = "") -> str:
         """Return a struct of named expressions, which compares field by field."""
         del type_name
@@ -151,15 +157,42 @@ class Spark(Engine):
         del type_name
         return f"{left} <=> {right}"
 
+    def latest(self, value: str, type_name: str, *, order: list[str], where: str) -> str:
+        """Return the greatest value's by an order whose entries all descend, which is all that is asked for."""
+        del type_name
+        by = [entry.removesuffix(" nulls last").removesuffix(" desc") for entry in order]
+        first = by[0] if len(by) == 1 else self.composite({f"by_{n}": each for n, each in enumerate(by)})
+        return f"max_by(named_struct('value', {value}), {first}) filter (where {where}).value"
+
+    def carried(self, value: str, type_name: str, *, where: str, window: str) -> str:
+        """Return the last value so far; in a struct of its own, so that a null in it is none that is passed over."""
+        del type_name
+        held = f"case when {where} then named_struct('value', {value}) end"
+        return f"(last_value({held}, true) over {window}).value"
+
+    def is_listed(self, name: str, names: str) -> str:
+        """Return the condition that a list has a name."""
+        return f"exists({names}, entry -> lower(entry) = {self.text(name.lower())})"
+
+    def not_among(self, names: str, allowed: list[str]) -> str:
+        """Return a name of a list that is none of the allowed ones."""
+        known = ", ".join(self.text(name.lower()) for name in allowed)
+        unknown = f"filter({names}, entry -> entry is null or lower(entry) not in ({known}))"
+        return f"coalesce(get({unknown}, 0), case when size({unknown}) > 0 then 'null' end)"
+
     def minus(self, sequence: str, distance: float | timedelta) -> str:
         """Return the sequence that lies `distance` below another."""
         if isinstance(distance, timedelta):
             return f"{sequence} - interval '{int(distance.total_seconds())}' second"
         return f"{sequence} - {distance}"
 
+    def halved(self, number: str, times: str) -> str:
+        """Return a whole number that is halved so many times."""
+        return f"shiftright({number}, {times})"
+
     def utc_now(self) -> str:
         """Return the time in UTC."""
-        return "to_utc_timestamp(current_timestamp(), current_timezone())"
+        return "cast(to_utc_timestamp(current_timestamp(), current_timezone()) as timestamp_ntz)"
 
     # types
 
@@ -304,22 +337,14 @@ ENGINE = Spark(
     locator=names.ROW,
     locator_type="string",
     text_type="string",
+    moment_type="timestamp_ntz",
     # Of Hive's metastore; a folder of a table may not have a much longer name either.
     identifier_limit=128,
     comparable_structs=True,
     transactions=False,
     logs_runs=False,
     not_served=(
-        "stored_as_scd_type=bitemporal",
-        "ignore_null_updates",
-        "ignore_null_updates_column_list",
-        "ignore_null_updates_except_column_list",
-        "columns_to_update",
-        "expect_all",
-        "expect_all_or_fail",
-        "expect_all_or_drop",
         "change_data_feed",
-        "tombstone_retention",
         "equal_sequence=append",
     ),
 )

@@ -27,7 +27,7 @@ def plan(table: Table) -> Plan:
     else:
         by_mode = {SCD1: _scd1, SCD2: _scd2, BITEMPORAL: _bitemporal}[job.spec.stored_as_scd_type]
         steps, working = by_mode(job, table.state)
-    return tables.finished(job, why or "apply the new events", (*steps, *_expire(job)), working)
+    return tables.finished(job, why or "apply the new events", steps, working, after=_expire(job))
 
 
 def _scd1(job: Job, before: State) -> tuple[tuple[Step, ...], list[str]]:
@@ -82,7 +82,10 @@ def _bitemporal(job: Job, before: State) -> tuple[tuple[Step, ...], list[str]]:
 
 
 def _expire(job: Job) -> tuple[Step, ...]:
-    """Let tombstones go that lie further behind the greatest sequence than the retention."""
+    """Let tombstones go that lie further behind the greatest sequence than the retention.
+
+    That may be done by a later run as well, so it is no part of what one that was stopped has left to do.
+    """
     distance: int | float | timedelta | None = job.spec.tombstone_retention
     if distance is None:
         return ()
@@ -90,14 +93,21 @@ def _expire(job: Job) -> tuple[Step, ...]:
     if job.spec.scd2:
         for bound in (job.start_at, job.end_at):
             sequences += f"\nunion all\nselect {bound} from {job.target}"
+    greatest = f"select max({names.SEQUENCE}) as sequence from (\n{sequences}\n) as sequences"
+    expired = (
+        f"cmp.{names.KIND} = 'delete'"
+        f" and cmp.{names.SEQUENCE} < {job.engine.minus('greatest.sequence', distance)}"
+    )
+    if not job.engine.transactions:
+        sql = f"merge into {job.companion} as cmp using (\n{greatest}\n) as greatest\non {expired}"
+        return (Step("let old tombstones go", f"{sql}\nwhen matched then delete"),)
     query = (
         Query()
-        .then("greatest", f"select max({names.SEQUENCE}) as sequence from (\n{sequences}\n) as sequences")
+        .then("greatest", greatest)
         .then(
             "expired",
             f"select {job.at_companion('cmp')} from {job.companion} as cmp cross join greatest\n"
-            f"where cmp.{names.KIND} = 'delete'"
-            f" and cmp.{names.SEQUENCE} < {job.engine.minus('greatest.sequence', distance)}",
+            f"where {expired}",
         )
     )
     return (Step("let old tombstones go", job.engine.delete_located(job.companion, query)),)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from dbt_auto_cdc import names
-from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.materializations import change_feed, tables
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.scd import bitemporal_partial, scd1_partial
@@ -17,9 +17,20 @@ from dbt_auto_cdc.sql import Query, comma
 
 
 def prepare(job: Job) -> tuple[Step, ...]:
-    """Return the steps before the feed is read; none where the columns stay."""
+    """Return the steps before the feed is read; none where the columns stay.
+
+    The companion comes first: a run that is stopped before the target has a new column finds it new once more.
+    """
     refuses = job.state.indexes and (job.layout.widened or job.layout.dropped)
-    return (*(_copied(job) if refuses else _altered(job)), *_companion(job), *_authorship(job))
+    if not job.engine.transactions:
+        _refuse_to_presume(job)
+    beside = (*_companion(job), *_authorship(job))
+    if beside and not job.engine.alters_tables:
+        problem = (
+            f"{job.companion} needs other columns than in the last run, and {job.engine.name} cannot alter it"
+        )
+        raise AutoCdcError(job.model, [f"{problem}; change the options back, or rebuild with --full-refresh"])
+    return (*beside, *(_copied(job) if refuses else _altered(job)))
 
 
 def only(job: Job) -> Plan:
@@ -125,6 +136,22 @@ def _authorship(job: Job) -> Iterator[Step]:
                 f"take the last event of a row for the author of {part.column.name}",
                 engine.set_located(job.companion, name, last),
             )
+
+
+def _refuse_to_presume(job: Job) -> None:
+    """Refuse what would have to be put in for older events where a run may be stopped before it is there."""
+    stored = {job.engine.quote(column.name) for column in job.state.companion or ()}
+    parts = bitemporal_partial.sent(job) if job.sparse else {}
+    if job.partial and not job.spec.keeps_history:
+        parts = scd1_partial.authors(job)
+    added = {column.name for column in job.layout.added}
+    new = [
+        part.called for name, part in parts.items() if name not in stored and part.column.name not in added
+    ]
+    if new:
+        problem = f"{listed(new)} may be left out of events now and could not in the last runs"
+        instead = f"which {job.engine.name} cannot take up; change that back, or rebuild the target with --full-refresh"
+        raise AutoCdcError(job.model, [f"{problem}, {instead}"])
 
 
 def _refuse_other_parts(job: Job, wanted: Collection[str]) -> None:

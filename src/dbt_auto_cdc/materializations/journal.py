@@ -8,8 +8,8 @@ one statement puts the statements that are left into the companion, as its row o
 the last one removes that row. Each of them may be sent again, after it and after those that follow: all rows that go or
 come are looked for by what tells them, and rows that come take the place of themselves. So a run that finds such a row
 sends them again before anything else, and one that finds none has nothing to repair. Rows that are only added are the
-exception: they would come twice, once from the run that is finished and
-once from the next; so there the row tells how to take them back.
+exception: they would come twice, once from the run that is finished and once from the next; so there the row tells how
+to take them back, or, where rows are read step by step, how to remember what was read.
 
 A first build has no need of it: its companion is filled last, and one without a record is not finished.
 """
@@ -17,7 +17,7 @@ A first build has no need of it: its companion is filled last, and one without a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
@@ -213,8 +213,9 @@ class _Changes:
         ]
 
 
-def _any(steps: Sequence[Step]) -> tuple[str, ...]:
+def _any(steps: Iterable[Step]) -> tuple[str, ...]:
     """Return the measures one of which has to be above zero for any of the steps to be sent; none if one always is."""
+    steps = list(steps)
     if not all(step.only_if for step in steps):
         return ()
     return tuple(dict.fromkeys(name for step in steps for name in step.only_if))
@@ -236,7 +237,7 @@ def journaled(
         *((f"change {companion.relation}", sql) for sql in companion.applied(crosses_off=True)),
         *([] if is_crossed_off else [("cross it off", _crossed_off(job.companion))]),
     ]
-    whenever = () if settled else _any([step for step, _ in (*target.writes, *companion.writes)])
+    whenever = _any([*(step for step, _ in (*target.writes, *companion.writes)), *settled])
     return (
         *first,
         *target.wrote_down(whenever),
@@ -277,13 +278,25 @@ def _sorted(
 
 
 def _appended(job: Job, target: _Changes, settled: Sequence[Step]) -> tuple[Step, ...]:
-    """Add rows in one statement. A run that was stopped is taken back: the next one reads its rows again."""
+    """Add rows in one statement.
+
+    A run that was stopped is taken back where the next one reads its rows again. Where these are read step by step, or
+    once, it is finished if its rows are there.
+    """
     number = job.state.last_run + 1
     of_the_run = f"from {job.target} where {names.RUN} = {number}"
-    take_back = [("take back the rows of the run before", f"delete {of_the_run}")]
+    if job.state.reads or job.spec.read_now:
+        rest = [(step.name, step.sql) for step in settled]
+        sql = _noted(job, rest, asks=f"select 1 {of_the_run} limit 1")
+        noted = Step("write down what is left to do", sql)
+    else:
+        rest = [("take back the rows of the run before", f"delete {of_the_run}")]
+        # Its number is used up: who streams the target may have read up to there.
+        rest += [(step.name, step.sql) for step in settled if job.spec.COUNTS in step.only_if]
+        noted = Step("write down how to take it back", _noted(job, rest))
     added = (Step(step.name, step.sql) for step, _ in target.writes)
     return (
-        Step("write down how to take it back", _noted(job, take_back)),
+        noted,
         *added,
         Step("count what is written", f"select count(*) as {job.spec.COUNTS} {of_the_run}", measures=True),
         *(Step(step.name, step.sql) for step in settled),
@@ -291,10 +304,12 @@ def _appended(job: Job, target: _Changes, settled: Sequence[Step]) -> tuple[Step
     )
 
 
-def _noted(job: Job, to_do: Sequence[tuple[str, str]]) -> str:
-    """Return the one statement after which a run will be finished, by itself or by the next one."""
-    engine, written = job.engine, json.dumps([list(each) for each in to_do])
-    kind, text = engine.text_type, engine.text(written)
+def _noted(job: Job, to_do: Sequence[tuple[str, str]], *, asks: str = "") -> str:
+    """Return the one statement after which a run will be finished, by itself or by the next one.
+
+    The next one does so only where the query that it `asks` gives a row.
+    """
+    engine, written = job.engine, json.dumps([asks, [list(each) for each in to_do]])
     if engine.text_limit and len(written.encode()) > engine.text_limit:
         problem = (
             f"the statements that write its rows are {len(written.encode())} bytes, and {engine.name} keeps no text of"
@@ -303,14 +318,29 @@ def _noted(job: Job, to_do: Sequence[tuple[str, str]]) -> str:
         raise AutoCdcError(job.model, [problem])
     if not engine.merges:
         # There is no such row: a run that finds one finishes that first.
-        row = Query().then("to_do", f"select '{names.JOURNAL}', {text}")
+        row = Query().then("to_do", f"select '{names.JOURNAL}', {engine.text(written)}")
         return engine.insert(job.companion, [names.KIND, names.CONTROL], row)
+    rows = f"select cast({engine.text(written)} as {engine.text_type}) as {names.CONTROL}"
+    return _merged_note(engine, job.companion, names.JOURNAL, rows)
+
+
+def noted_once(engine: Engine, companion: str, kind: str, *, was: str, rows: str) -> str:
+    """Return the statement that puts a note into the companion, in the place of what it `was`; it may be sent twice.
+
+    `rows` is the query of the note, and may give none.
+    """
+    same = f" and tgt.{names.CONTROL} in ({engine.text(was)}, src.{names.CONTROL})"
+    return _merged_note(engine, companion, kind, rows, same=same)
+
+
+def _merged_note(engine: Engine, companion: str, kind: str, rows: str, *, same: str = "") -> str:
+    told = f"select cast('{kind}' as {engine.text_type}) as {names.KIND}, told.* from (\n{rows}\n) as told"
+    own = f"{names.KIND}, {names.CONTROL}"
     return (
-        f"merge into {job.companion} as tgt\n"
-        f"using (select cast('{names.JOURNAL}' as {kind}) as kind, cast({text} as {kind}) as to_do) as src\n"
-        f"on tgt.{names.KIND} = src.kind\n"
-        f"when matched then update set {names.CONTROL} = src.to_do\n"
-        f"when not matched then insert ({names.KIND}, {names.CONTROL}) values (src.kind, src.to_do)"
+        f"merge into {companion} as tgt using (\n{told}\n) as src\n"
+        f"on tgt.{names.KIND} = src.{names.KIND}{same}\n"
+        f"when matched then update set {names.CONTROL} = src.{names.CONTROL}\n"
+        f"when not matched then insert ({own}) values (src.{names.KIND}, src.{names.CONTROL})"
     )
 
 
@@ -318,16 +348,19 @@ def _crossed_off(companion: str) -> str:
     return f"delete from {companion} where {names.KIND} = '{names.JOURNAL}'"
 
 
-def look_for(companion: str) -> str:
-    """Return the query of what an earlier run has left to do."""
-    return f"select {names.CONTROL} from {companion} where {names.KIND} = '{names.JOURNAL}'"
+def left_over(companion: str, ask: Callable[[str], Sequence[Sequence[object]]]) -> Sequence[Sequence[object]]:
+    """Return the note of an earlier run that was stopped while it wrote, in a row of its own, if there is one."""
+    return ask(f"select {names.CONTROL} from {companion} where {names.KIND} = '{names.JOURNAL}'")
 
 
-def finished(model: str, companion: str, rows: Sequence[Sequence[object]]) -> Plan | None:
-    """Return the plan that finishes an earlier run, from what `look_for` gave; None where nothing is left to do."""
+def finished(model: str, companion: str, ask: Callable[[str], Sequence[Sequence[object]]]) -> Plan | None:
+    """Return the plan that finishes an earlier run, where it wrote down that something is left to do."""
+    rows = left_over(companion, ask)
     if not rows:
         return None
-    to_do = [Step(str(name), str(sql)) for name, sql in json.loads(str(rows[0][0]))]
+    asks, noted = json.loads(str(rows[0][0]))
+    is_left = not asks or ask(asks)
+    to_do = [Step(str(name), str(sql)) for name, sql in noted if is_left]
     return Plan(
         model=model,
         action="finish the run before",

@@ -14,7 +14,7 @@ from dbt_auto_cdc.resolve import Output
 from dbt_auto_cdc.scd.expectations import DROPPED
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import FlowEvents
-from dbt_auto_cdc.sql import Query, all_of, comma, text
+from dbt_auto_cdc.sql import Query, all_of, comma
 from dbt_auto_cdc.state import Column
 
 
@@ -29,13 +29,34 @@ def kept(job: Job) -> tuple[Step, ...]:
     stored = {column.name.lower(): column for column in there or ()}
     _refuse(job, stored)
     if there is None or job.builds:
-        made = job.engine.create_table(table, _rows(job, _columns(job, {})))
-        dropped = [Step("drop the old quarantine", job.engine.drop_table(table))] if there is not None else []
-        return (*dropped, Step("create the quarantine", made))
+        return _created(job, _columns(job, {}))
     columns = _columns(job, stored)
-    named = [*job.quoted(columns), *names.QUARANTINE_COLUMNS]
-    insert = job.engine.insert(table, named, _rows(job, columns, is_there=True))
+    insert = job.engine.insert(table, list(_types(job, columns, stored)), _rows(job, columns, stored))
     return (*_altered(job, columns, stored), Step("keep the rows that were dropped", insert, (DROPPED,)))
+
+
+def _created(job: Job, columns: Sequence[Output]) -> tuple[Step, ...]:
+    engine, table, rows = job.engine, job.relations.quarantine, _rows(job, columns, {})
+    if engine.transactions:
+        dropped = Step("drop the old quarantine", engine.drop_table(table))
+        made = Step("create the quarantine", engine.create_table(table, rows))
+        return (made,) if job.state.quarantine is None else (dropped, made)
+    types = _types(job, columns, {})
+    return (
+        Step("create the quarantine", engine.define(table, types)),
+        Step("keep the rows that were dropped", engine.insert(table, list(types), rows), (DROPPED,)),
+    )
+
+
+def _types(job: Job, columns: Sequence[Output], stored: Mapping[str, Column]) -> dict[str, str]:
+    """Return the quarantine's columns, quoted, with their types: as stored, those that are new last."""
+    text, moment = job.engine.text_type, job.engine.moment_type
+    every = {name: (column.name, column.type) for name, column in stored.items()}
+    every |= {column.name.lower(): (column.name, column.type) for column in columns}
+    if not stored:
+        own = zip(names.QUARANTINE_COLUMNS, (text, text, moment), strict=True)
+        every |= {name: (name, kind) for name, kind in own}
+    return {job.engine.quote(name): kind for name, kind in every.values()}
 
 
 def _source(job: Job) -> dict[str, Column]:
@@ -94,7 +115,7 @@ def _altered(job: Job, columns: Sequence[Output], stored: Mapping[str, Column]) 
             yield Step(f"widen column {column.name} of the quarantine to {column.type}", sql)
 
 
-def _rows(job: Job, columns: Sequence[Output], *, is_there: bool = False) -> Query:
+def _rows(job: Job, columns: Sequence[Output], stored: Mapping[str, Column]) -> Query:
     """Return the rows that were dropped, each once; where the quarantine is there, those that it lacks."""
     engine, source = job.engine, _source(job)
     quoted = job.quoted(columns)
@@ -113,23 +134,28 @@ def _rows(job: Job, columns: Sequence[Output], *, is_there: bool = False) -> Que
         for side in ("new", "old")
     )
     known = ""
-    if is_there:
+    if stored:
         pairs = zip(new, old, columns, strict=True)
         alike = all_of(engine.is_same(one, other, type_name=c.type) for one, other, c in pairs)
         known = f"\nwhere not exists (select 1 from {job.relations.quarantine} as old where {alike})"
     place = f"row_number() over (partition by {', '.join(new)} order by new.{names.FAILED_EXPECTATIONS})"
     query = query.then("placed", f"select new.*, {place} as {names.PLACE}\nfrom dropped_rows as new{known}")
-    run = f"cast({text(job.state.run_id)} as varchar) as {names.RUN_ID}"
-    own = [names.FAILED_EXPECTATIONS, run, f"{engine.utc_now()} as {names.QUARANTINED_AT}"]
-    return query.then(
-        "kept_rows", f"select\n    {comma([*quoted, *own])}\nfrom placed\nwhere {names.PLACE} = 1"
-    )
+    run = f"cast({engine.text(job.state.run_id)} as {engine.text_type})"
+    failed = names.FAILED_EXPECTATIONS
+    own = {failed: failed, names.RUN_ID: run, names.QUARANTINED_AT: engine.utc_now()}
+    given = {name: name for name in quoted}
+    given |= {engine.quote(name): f"{value} as {name}" for name, value in own.items()}
+    kept = [
+        given.get(name, f"{engine.null(kind)} as {name}")
+        for name, kind in _types(job, columns, stored).items()
+    ]
+    return query.then("kept_rows", f"select\n    {comma(kept)}\nfrom placed\nwhere {names.PLACE} = 1")
 
 
 def _failed(job: Job) -> str:
     """The names of the expectations that a row failed, of whatever option, behind each other."""
     said = [
-        f"case when not chk.{names.PASSES}{one.number} then {text(f', {one.name}')} else '' end"
+        f"case when not chk.{names.PASSES}{one.number} then {job.engine.text(f', {one.name}')} else '' end"
         for one in job.spec.expectations
     ]
     return f"substr({' || '.join(said)}, 3)"

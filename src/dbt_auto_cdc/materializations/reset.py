@@ -6,17 +6,18 @@ Not here: what a run reads (`streams`); no row of the target is changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, listed
 from dbt_auto_cdc.plan import Plan, Step
-from dbt_auto_cdc.sql import text
-from dbt_auto_cdc.state import Position, Relations
+from dbt_auto_cdc.state import Position
+
+if TYPE_CHECKING:
+    from dbt_auto_cdc.bridge import Model
 
 
-def plan(
-    model: str, relations: Relations, positions: Sequence[Position], wanted: Sequence[str] | str | None
-) -> Plan:
+def plan(model: Model, positions: Sequence[Position], wanted: Sequence[str] | str | None) -> Plan:
     """Return the plan of forgetting all positions or the wanted ones, by the names of their streams. Pure.
 
     Raises `AutoCdcError` for a name that nothing is remembered by.
@@ -29,15 +30,15 @@ def plan(
         problems = [
             f"nothing is remembered of a stream {name}; {did_you_mean(str(name), shown)}" for name in unknown
         ]
-        raise AutoCdcError(model, problems)
+        raise AutoCdcError(model.name, problems)
     forgotten = [known[str(name).lower()] for name in chosen] if chosen is not None else list(positions)
     if not forgotten:
-        return Plan(model, "nothing to do: it has read no stream", ())
+        return Plan(model.name, "nothing to do: it has read no stream", ())
     steps = tuple(
         Step(
             f"forget how far stream {position.name} was read",
-            f"delete from {relations.companion}\n"
-            f"where {names.KIND} = 'position' and {names.CONTROL} = {text(position.written)}",
+            f"delete from {model.relations.companion}\n"
+            f"where {names.KIND} = 'position' and {names.CONTROL} = {model.engine.text(position.written)}",
         )
         for position in forgotten
     )
@@ -45,4 +46,4 @@ def plan(
         f"{position.name} (read up to {position.value})" if position.value else position.name
         for position in forgotten
     )
-    return Plan(model, f"the next run reads from the beginning: {told}", steps)
+    return Plan(model.name, f"the next run reads from the beginning: {told}", steps)

@@ -173,7 +173,9 @@ def build(
     """
     if not job.engine.transactions:
         kept = companion_types(job), companion_rows(job, remembers, notes)
-        return journal.built(job, before, rows, target=target_types(job), companion=kept)
+        made = journal.built(job, before, rows, target=target_types(job), companion=kept)
+        # With the companion's record the run is complete: nothing may be missing by then.
+        return (*quarantine.kept(job), *made)
     target, companion = job.target, job.companion
     is_replaced = replaces(before)
     if is_replaced:
@@ -291,10 +293,21 @@ def companion_rows(job: Job, remembers: Sequence[Query], notes: Mapping[str, str
 
     parts = [noted("control", definition(job).to_json())]
     parts += [noted(*each) for each in (notes or {}).items()]
+    if not engine.transactions:
+        parts += [_position(job, reading.reached) for reading in job.state.reads if reading.reached]
     parts += [
         f"select more.*, null as {names.CONTROL} from (\n{query.render()}\n) as more" for query in remembers
     ]
     return _typed(job, Query().then("rows", "\nunion all\n".join(parts)), types)
+
+
+def _position(job: Job, reached: str) -> str:
+    """Return the companion's row of how far a read came: a companion that is there is complete with it."""
+    own = {names.KIND: "'position'", names.CONTROL: f"told.{names.CONTROL}"}
+    values = (
+        f"{own.get(name) or job.engine.null(kind)} as {name}" for name, kind in companion_types(job).items()
+    )
+    return f"select\n    {comma(values)}\nfrom (\n{reached}\n) as told"
 
 
 def companion_columns(job: Job) -> list[str]:
@@ -340,8 +353,15 @@ def shape(job: Job) -> str:
     return f"select\n    {listed_columns}\nwhere false"
 
 
-def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[str]) -> Plan:
-    """Return the plan, with the working tables freed in the end."""
+def finished(
+    job: Job,
+    action: str,
+    steps: tuple[Step, ...],
+    working: Sequence[str],
+    *,
+    after: tuple[Step, ...] = (),
+) -> Plan:
+    """Return the plan, with the working tables freed in the end; `after` are steps that may be left to a later run."""
     steps = (*expectations.checked(job), *steps)
     steps = (*struct_type(job), *steps) if job.builds else change_feed.watched(job, steps)
     working = [*working, *([names.CHECKED] if job.spec.expectations else [])]
@@ -349,8 +369,9 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
         working = [*working, *change_feed.WORKING]
     reads = job.state.reads
     first = (step for reading in reads for step in reading.first)
-    record = (step for reading in reads for step in reading.record)
-    steps = (*first, *steps, *quarantine.kept(job), *record)
+    record = [step for reading in reads for step in reading.record]
+    is_whole = job.builds and not job.engine.transactions
+    steps = (*first, *steps, *(() if is_whole else (*quarantine.kept(job), *record)))
     if not job.engine.transactions and not job.builds:
         steps = journal.journaled(job, steps, target_types(job), companion_types(job))
         working = [*working, *(() if job.spec.appends else journal.WORKING)]
@@ -360,7 +381,7 @@ def finished(job: Job, action: str, steps: tuple[Step, ...], working: Sequence[s
     return Plan(
         model=job.model,
         action=action,
-        steps=steps,
+        steps=(*steps, *after),
         closing=_closing(job, free),
         creates=job.builds,
         appends=job.spec.appends,

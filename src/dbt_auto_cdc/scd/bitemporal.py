@@ -125,7 +125,7 @@ select
     tgt.{job.end_at} as end_at,
     tgt.{job.system_start_at} as system_start_at,
     tgt.{job.system_end_at} as system_end_at,
-    tgt.{job.engine.locator} as locator,
+    {job.at("tgt")} as locator,
     tgt.{job.system_start_at} < {first} as is_base
 from {job.target} as tgt
 join {job.working(names.TOUCHED)} as touched on {job.same_key("touched", "tgt")}
@@ -236,7 +236,7 @@ select
     {comma(of("cmp", columns))},
     kept.line, kept.is_base
 from {job.companion} as cmp
-join kept on kept.locator = cmp.{job.engine.locator}"""
+join kept on kept.locator = {job.at_companion("cmp")}"""
     return (
         Query()
         .then("repeated", changes.repeated(job))
@@ -261,7 +261,7 @@ where evt.{job.engine.locator} not in (select locator from copies)"""
 def _known(job: Job) -> str:
     """The companion's events in the parts, each with the system time at which it was replaced."""
     return f"""
-select cmp.{job.engine.locator} as locator, part.line, touched.{names.FIRST} as first, cmp.{names.KIND} as kind,
+select {job.at_companion("cmp")} as locator, part.line, touched.{names.FIRST} as first, cmp.{names.KIND} as kind,
     cmp.{names.SEQUENCE} as sequence, cmp.{names.SYSTEM_SEQUENCE} as system,
     lead(cmp.{names.SYSTEM_SEQUENCE}) over (
         partition by part.line, cmp.{names.SEQUENCE} order by cmp.{names.SYSTEM_SEQUENCE}
@@ -284,7 +284,7 @@ from (
         from known
         where system >= first or next_system is null or next_system >= first
         union all
-        select locator, line, sequence, system, null, false, false, true from arrived
+        select null, line, sequence, system, null, false, false, true from arrived
     ) as seen
 ) as told
 window events_of_line as (partition by line order by sequence, system)"""
@@ -366,12 +366,15 @@ select now.event, now.start_at, now.end_at, now.system_start_at, now.system_end_
 from now full join there on there.line = now.line and there.start_at = now.start_at
     and there.system_start_at = now.system_start_at"""
     differing = any_of(differences(job, job.parts_of(job.remembered), "src", "tgt"))
-    place = f"select {', '.join([f'{job.engine.locator} as {names.LOCATOR}', *job.quoted(job.remembered)])}"
+    values = job.quoted(job.remembered)
+    placed = f"select {', '.join([f'{job.engine.locator} as {names.LOCATOR}', *values])}"
+    place = f"{job.at('shown')} as {names.LOCATOR}"
+    shown = f"select {', '.join([place, *of('shown', values)])}"
     unlike = f"""
 select beside.locator
 from beside
-join ({place} from {line(job)}) as src on src.{names.LOCATOR} = beside.event
-join ({place} from {job.target}) as tgt on tgt.{names.LOCATOR} = beside.locator
+join ({placed} from {line(job)}) as src on src.{names.LOCATOR} = beside.event
+join ({shown} from {job.target} as shown) as tgt on tgt.{names.LOCATOR} = beside.locator
 where not beside.has_other_end and ({differing})"""
     return (
         query.then("there", there)
@@ -486,7 +489,7 @@ from (
 def apply(job: Job) -> tuple[Step, ...]:
     """Write what differs, and remember the new events."""
     gone, born = _removed(job, with_ended=True), versions(job, with_ended=True)
-    more = job.engine.insert(job.companion, event_columns(job), remembered(job))
+    more = event_columns(job), remembered(job)
     return (
         writes.delete(job, "delete versions, ended ones too", gone, only_if=(FEW_ENDED,)),
         writes.insert(job, "insert versions, ended ones too", born, only_if=(FEW_ENDED,)),
@@ -495,5 +498,5 @@ def apply(job: Job) -> tuple[Step, ...]:
         ),
         writes.delete(job, "delete versions", _removed(job), only_if=(REMOVED,)),
         writes.insert(job, "insert versions", versions(job), only_if=(WRITTEN,)),
-        Step("remember the new events", more, (check.NEW,)),
+        writes.remember(job, "remember the new events", *more, only_if=(check.NEW,)),
     )

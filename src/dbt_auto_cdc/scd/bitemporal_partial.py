@@ -161,7 +161,7 @@ def presumed(job: Job, name: str, part: Part) -> Query:
     value = changes.stored_part(job, part, "cmp")
     return Query().then(
         "written",
-        f"select cmp.{job.engine.locator} as locator, true as value from {job.companion} as cmp\n"
+        f"select {job.at_companion('cmp')} as locator, true as value from {job.companion} as cmp\n"
         f"where cmp.{names.KIND} = 'upsert' and cmp.{name} is null and {value} is null",
     )
 

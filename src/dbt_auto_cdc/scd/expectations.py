@@ -10,7 +10,7 @@ from dbt_auto_cdc.plan import Rule, Step
 from dbt_auto_cdc.scd import changes, check
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import Expectation, SnapshotEvents
-from dbt_auto_cdc.sql import Query, any_of, comma, indented, text
+from dbt_auto_cdc.sql import Query, any_of, comma, indented
 
 DROPPED = "num_dropped_rows"
 # How many columns of a row without a key are shown.
@@ -94,7 +94,7 @@ def _example(job: Job) -> str:
     keys = [column.source for column in job.layout.keys if column.source is not None]
     every = [column.name for column in job.state.feed if not names.is_reserved(column.name)]
     shown = " || ', ' || ".join(
-        f"{text(name + '=')} || coalesce({job.engine.as_text(f'chk.{job.engine.quote(name)}')}, 'null')"
+        f"{job.engine.text(name + '=')} || coalesce({job.engine.as_text(f'chk.{job.engine.quote(name)}')}, 'null')"
         for name in keys or every[:_SHOWN]
     )
     if not keys:

@@ -214,6 +214,8 @@ class Job:
         sequences = dict.fromkeys((names.SEQUENCE, names.RUN_START), self.layout.sequence_type)
         if not self.spec.scd2:
             del sequences[names.RUN_START]
+        if self.spec.bitemporal:
+            sequences[names.SYSTEM_SEQUENCE] = self.layout.system_type
         kind = self.engine.text_type
         return {**keys, **sequences, names.KIND: kind, names.CONTROL: kind}
 

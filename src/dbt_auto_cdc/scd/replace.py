@@ -133,17 +133,15 @@ def replace_equal(job: Job, *, appends: bool) -> tuple[Step, ...]:
     With `appends` they are added to those that are stored.
     """
     which = f"won.{names.SAME}"
-    if appends:
-        added = newest(job, which=which)
-        return (
-            writes.insert(
-                job, "add rows at the stored sequence", added, only_if=(EQUAL,), counts="num_upserted_rows"
-            ),
-        )
     stored = f"""
 select {", ".join(of("tgt", job.output))}
 from {job.target} as tgt join {job.working(names.WINNERS)} as won on {_same(job, "won", "tgt")}
 where {which}"""
+    if appends:
+        added = newest(job, which=which)
+        name = "add rows at the stored sequence"
+        adds = writes.insert(job, name, added, only_if=(EQUAL,), counts="num_upserted_rows")
+        return (adds,) if job.engine.transactions else (*_written_anew(job, which, stored), adds)
     differing = f"select distinct {', '.join(job.keys)} from {job.working(names.EVENTS)}"
     gone = Query().then(
         "gone",
@@ -155,6 +153,19 @@ where {which}"""
         *_differing(job, newest(job, which=which).render(), stored, (EQUAL,)),
         writes.delete(job, "delete the rows of the keys that differ", gone, only_if=(DIFFERING,)),
         writes.insert(job, "insert the rows of the keys that differ", came, only_if=(DIFFERING,)),
+    )
+
+
+def _written_anew(job: Job, which: str, stored: str) -> tuple[Step, Step]:
+    """Write the stored rows of keys anew, where rows of a key have no places but one, and come and go together."""
+    gone = Query().then(
+        "gone",
+        f"select old.{names.LOCATOR}\nfrom {job.working(names.STORED)} as old\n"
+        f"join {job.working(names.WINNERS)} as won on {_same(job, 'won', 'old')}\nwhere {which}",
+    )
+    return (
+        writes.delete(job, "take the rows of the keys", gone, only_if=(EQUAL,)),
+        writes.insert(job, "keep the rows of the keys", Query().then("stored", stored), only_if=(EQUAL,)),
     )
 
 

@@ -373,7 +373,7 @@ def presumed_author(job: Job, part: Part) -> Query:
 
 def apply(job: Job) -> tuple[Step, ...]:
     """Write the rows that change, and remember who wrote what."""
-    engine, won = job.engine, job.working(names.WINNERS)
+    won = job.working(names.WINNERS)
     new = (check.NEW, check.TRUNCATED) if job.truncates else (check.NEW,)
     goes = f"(won.{names.WRITES} or won.{names.KIND} = 'delete')"
     gone = Query().then("gone", f"select gone.{names.LOCATOR}\nfrom {_gone_with(job, goes)}")
@@ -383,6 +383,6 @@ def apply(job: Job) -> tuple[Step, ...]:
         *scd1.truncate(job),
         writes.delete(job, "delete the rows that change", gone, only_if=new),
         writes.insert(job, "insert the rows", rows(job), only_if=new, counts="num_upserted_rows"),
-        Step("forget what is known of the keys", engine.delete_located(job.companion, known), new),
-        Step("remember the keys", engine.insert(job.companion, columns, remembered(job)), new),
+        writes.forget(job, "forget what is known of the keys", known, only_if=new),
+        writes.remember(job, "remember the keys", columns, remembered(job), only_if=new),
     )

@@ -45,8 +45,8 @@ from dbt_auto_cdc.sql import Query, any_of
 _SIZES = (
     "select * from (values " + ", ".join(f"({n}, {2**n})" for n in range(32)) + ") as sizes (level, size)"
 )
-# A place behind all others.
-_END = 2**40
+# A place behind all others, of the type in which some engines number rows.
+_END = 2**31 - 1
 
 SO_FAR = "rows between unbounded preceding and current row"
 BEFORE = "rows between unbounded preceding and 1 preceding"
@@ -66,11 +66,11 @@ def steps(job: Job, lined: Query) -> list[tuple[str, str, Query]]:
     """
     return [
         ("place the events on both axes", names.PLACED, _placed(lined)),
-        ("list events by blocks of time", names.EVENT_BLOCKS, _blocks(*_events(job))),
+        ("list events by blocks of time", names.EVENT_BLOCKS, _blocks(job, *_events(job))),
         ("find the events beside each event", names.ARRIVALS, _arrivals(job)),
         ("find where versions start and end", names.TURNS, _turns(job)),
         ("look for the walls beside each event", names.SIGHTS, _sights(job)),
-        ("list walls by blocks of time", names.WALL_BLOCKS, _blocks(*_walls(job))),
+        ("list walls by blocks of time", names.WALL_BLOCKS, _blocks(job, *_walls(job))),
         ("find the walls beside each wall", names.WALL_NEIGHBOURS, _nearest(job, names.WALL_BLOCKS)),
     ]
 
@@ -141,14 +141,15 @@ def _events(job: Job) -> tuple[str, str]:
     )
 
 
-def _blocks(points: str, spans: str) -> Query:
+def _blocks(job: Job, points: str, spans: str) -> Query:
     """List points and spans by the blocks of time that they are in, so that `_nearest` can be asked.
 
     Points have line, number, place, moment and the line's moments; spans stand until a moment, and those of one place
     do not overlap. Numbers ascend by place. A point is in one block of each size, a span in at most two of each.
     """
+    halve = job.engine.halved
     halved = f"""
-select line, number, place, level, (moment + size - 1) >> level as low, until >> level as high
+select line, number, place, level, {halve("moment + size - 1", "level")} as low, {halve("until", "level")} as high
 from (
 {spans}
 ) as spans join sizes on size <= until"""
@@ -157,7 +158,7 @@ select line, level, low as block, place, number, 1 as is_span from halved where 
 union all
 select line, level, high - 1, place, number, 1 from halved where low < high and high % 2 = 1
 union all
-select line, level, moment >> level, place, number, 0 from (
+select line, level, {halve("moment", "level")}, place, number, 0 from (
 {points}
 ) as points join sizes on size <= moments"""
     return Query().then("sizes", _SIZES).then("halved", halved).then("listed", listed)
@@ -326,8 +327,8 @@ left join changed on changed.previous_event = bordered.event_before and changed.
 where event is null or event_before is null or end_place <> end_place_before or changed.current_event is not null"""
 
 _BOUNDED = """
-select line, event, 1 as moment, sequence as start_at, null as end_at, system as system_start_at,
-    null as system_end_at
+select line, event, 1 as moment, sequence as start_at, no_end as end_at, system as system_start_at,
+    no_system_end as system_end_at
 from lone
 union all
 select spanning.line, spanning.event, spanning.moment, started.sequence, ended.sequence, since.system, till.system
@@ -361,6 +362,8 @@ window moments_of_place as (partition by pieces.line, pieces.place order by piec
     moments = (
         f"select line, moment, min(system) as system from {placed} where moment > 0 group by line, moment"
     )
+    nulls = f"{job.engine.null(job.layout.sequence_type)} as no_end"
+    nulls += f", {job.engine.null(job.layout.system_type)} as no_system_end"
     return (
         Query()
         .then("beheld", _beheld(job))
@@ -371,7 +374,7 @@ window moments_of_place as (partition by pieces.line, pieces.place order by piec
         .then("spanning", spanning)
         .then("places", places)
         .then("moments", moments)
-        .then("lone", f"select * from {placed} where is_lone and kind = 'upsert'")
+        .then("lone", f"select *, {nulls} from {placed} where is_lone and kind = 'upsert'")
         .then("bounded", _BOUNDED)
     )
 

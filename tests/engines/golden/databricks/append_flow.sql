@@ -57,11 +57,14 @@ select
 -- auto_cdc: model customers: append the new rows
 
 -- write down how to take it back
-merge into shop.customers__auto_cdc as tgt
-using (select cast('journal' as string) as kind, cast('[["take back the rows of the run before", "delete from shop.customers where __auto_cdc_run = 2"]]' as string) as to_do) as src
-on tgt.__auto_cdc_kind = src.kind
-when matched then update set __auto_cdc_control = src.to_do
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.kind, src.to_do);
+merge into shop.customers__auto_cdc as tgt using (
+select cast('journal' as string) as __auto_cdc_kind, told.* from (
+select cast('["", [["take back the rows of the run before", "delete from shop.customers where __auto_cdc_run = 2"], ["remember the number of the run", "update shop.customers__auto_cdc set __auto_cdc_control = \'2\' where __auto_cdc_kind = \'run\'"]]]' as string) as __auto_cdc_control
+) as told
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
 
 -- append the rows
 insert into shop.customers

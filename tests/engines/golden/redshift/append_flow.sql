@@ -61,7 +61,7 @@ select
 
 -- write down how to take it back
 insert into shop.customers__auto_cdc (__auto_cdc_kind, __auto_cdc_control)
-select 'journal', '[["take back the rows of the run before", "delete from shop.customers where __auto_cdc_run = 2"]]';
+select 'journal', '["", [["take back the rows of the run before", "delete from shop.customers where __auto_cdc_run = 2"], ["remember the number of the run", "update shop.customers__auto_cdc set __auto_cdc_control = ''2'' where __auto_cdc_kind = ''run''"]]]';
 
 -- append the rows
 insert into shop.customers ("id", "name", "note", "operation", "changed_at", __auto_cdc_run)

@@ -6,27 +6,14 @@ Straight on the engine, and through dbt where indexes are configured. Not here: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from dbt_auto_cdc.errors import AutoCdcError
-from tests.databases import (
-    Connection,
-    chosen,
-    columns_of,
-    engine_error,
-    engine_of,
-    here,
-    in_order,
-    indexes_of,
-    spelled,
-    tables_of,
-    type_of,
-)
+from tests.changing import MakeChanging
+from tests.databases import chosen, engine_error, here, indexes_of
 from tests.dbt_project import Project
-from tests.direct import Direct
 
 KEYS: dict[str, Any] = {"keys": ["id"], "sequence_by": "seq", "apply_as_deletes": "op = 'D'"}
 SCD1: dict[str, Any] = {**KEYS, "except_column_list": ["op"]}
@@ -37,74 +24,6 @@ MODES = pytest.mark.parametrize(
     "mode", [SCD1, SCD2, CITY, NOT_NOTE], ids=["scd1", "scd2", "city", "not note"]
 )
 HISTORIES = pytest.mark.parametrize("mode", [SCD2, CITY, NOT_NOTE], ids=["scd2", "city", "not note"])
-
-
-class Changing(Direct):
-    """A target whose model has other columns from run to run."""
-
-    def given(self, config: dict[str, Any], columns: str, *events: str, **options: Any) -> None:
-        """Run with events: SQL values in the order of the columns, which may carry types; op is U unless named."""
-        names, types = [], []
-        for column in columns.split(", "):
-            name, _, type_name = column.partition(" ")
-            names.append(name)
-            types.append(f"::{spelled(self.connection, type_name)}" if type_name else "")
-        selects = []
-        for event in events:
-            values = [part.strip() for part in event.split(" | ")]
-            row = [f"({v}){t} as {n}" for v, t, n in zip(values, types, names, strict=True)]
-            selects.append("select " + ", ".join([*row, *(() if "op" in names else ("'U' as op",))]))
-        self.run({**config, **options}, sql="\nunion all\n".join(selects))
-
-    def query(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
-        return self.connection.execute(sql).fetchall()
-
-    def columns(self, table: str = "target") -> dict[str, str]:
-        """Return a table's columns with their types."""
-        return columns_of(self.connection, f'"{table}"')
-
-    def stored(self) -> list[tuple[Any, ...]]:
-        """Return the target's rows in the order of their values."""
-        return in_order(self.query("select * from target"))
-
-    def type_of(self, duckdb_type: str) -> str:
-        """Return what the engine calls a type that is written as on DuckDB."""
-        return type_of(self.connection, duckdb_type)
-
-    def bounds(self) -> list[str]:
-        """Return the bounds as the engine calls them."""
-        return [engine_of(self.connection).folded(name) for name in ("__START_AT", "__END_AT")]
-
-    def sees(self) -> object:
-        """Return all that is stored."""
-        tables = sorted(tables_of(self.connection))
-        rows = {table: sorted(self.query(f'select * from "{table}"'), key=repr) for table in tables}
-        return {table: self.columns(table) for table in tables}, rows, indexes_of(self.connection)
-
-    def refused(self, config: dict[str, Any], columns: str, *events: str, **options: Any) -> str:
-        """Run, which has to be refused with one problem and to change nothing, and return the problem."""
-        before = self.sees()
-        with pytest.raises(AutoCdcError) as refusal:
-            self.given(config, columns, *events, **options)
-        assert before == self.sees()
-        (problem,) = refusal.value.problems
-        return problem
-
-
-MakeChanging = Callable[[], Changing]
-
-
-@pytest.fixture
-def changing(connection: Connection) -> MakeChanging:
-    """Return what makes a new target, where there is nothing beside it."""
-
-    def make() -> Changing:
-        for table in tables_of(connection):
-            connection.execute(f'drop table "{table}"')
-        return Changing(connection)
-
-    return make
 
 
 # -- New columns -------------------------------------------------------------------------------------------------------

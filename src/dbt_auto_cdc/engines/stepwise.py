@@ -12,7 +12,7 @@ from typing import Any
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import NEXT, Engine
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.sql import Query, all_of, comma
+from dbt_auto_cdc.sql import Query, all_of, code_of, comma
 
 # What no run of theirs was seen to get right, or what its steps are not written down for.
 NOT_SERVED = (
@@ -82,6 +82,10 @@ class Stepwise(Engine):
     def statements(self, sql: str) -> list[str]:
         """Return the statements of a text, which are sent one by one."""
         return sql.split(NEXT)
+
+    def gives_rows(self, sql: str) -> bool:
+        """Whether a statement is a query: nothing else is asked what it gave."""
+        return code_of(sql).split(maxsplit=1)[0].lower() in {"select", "with", "describe"}
 
     def place(self, alias: str, identity: Iterable[tuple[str, str]]) -> str:
         """Return what tells a row as one text, in which no two rows look the same."""

@@ -163,6 +163,28 @@ def test_how_rows_are_written(name: str) -> None:
             assert not made.find(exp.TemporaryProperty), place
 
 
+@pytest.mark.parametrize("name", PLAIN)
+def test_no_name_means_two_things(name: str) -> None:
+    """A name that a SELECT gives is no column that it reads elsewhere: engines differ in which they take."""
+    from sqlglot import exp
+
+    for place, tree in trees(name):
+        for select in tree.find_all(exp.Select):
+            for given in select.expressions:
+                read = [
+                    column.name.lower()
+                    for part in (
+                        *select.expressions,
+                        *(select.args.get(each) for each in ("where", "group", "having")),
+                    )
+                    if part is not None and part is not given
+                    for column in part.find_all(exp.Column)
+                    if not column.table and column.find_ancestor(exp.Select) is select
+                ]
+                is_new = not isinstance(given, exp.Column | exp.Star)
+                assert not (is_new and given.alias_or_name.lower() in read), f"{place}: {given.sql()[:90]}"
+
+
 @pytest.mark.parametrize("name", ["redshift", "bigquery", "trino", "snowflake"])
 def test_no_name_is_a_word_of_the_language(name: str) -> None:
     """Names without quotes, of steps, columns and relations, are none that the engine keeps for itself."""

@@ -161,8 +161,9 @@ class _Changes:
         nulls = [f"{self.engine.null(kind)} as {name}" for name, kind in self.types.items()]
         columns = ", ".join(self.types)
         source_rows = self._source
-        going = f"select\n    {comma(nulls)},\n    {names.LOCATOR}, '{GONE}' as {names.ACTION}\nfrom {source_rows}\n"
-        going += f"where {names.ACTION} in ('{GONE}', '{BORN}')\ngroup by {names.LOCATOR}"
+        told = f"select {names.LOCATOR} from {source_rows}\nwhere {names.ACTION} in ('{GONE}', '{BORN}')"
+        going = f"select\n    {comma(nulls)},\n    {names.LOCATOR}, '{GONE}' as {names.ACTION}\n"
+        going += f"from (\n{told}\ngroup by {names.LOCATOR}\n) as going"
         staying = f"select {columns}, {names.LOCATOR}, {names.ACTION}\nfrom {source_rows}\n"
         staying += f"where {names.ACTION} = '{ENDED}'"
         coming = (

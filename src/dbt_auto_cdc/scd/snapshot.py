@@ -606,7 +606,7 @@ where tgt.{job.end_at} is null"""
 
 def _figures_if_plain() -> str:
     """Events are plain, and written as they are, if no version written by hand stands in the way of one."""
-    is_plain = f"{LATER} = 0 and ended + rewritten = met and met = started and met = touched"
+    is_plain = f"by_hand.{LATER} = 0 and ended + rewritten = met and met = started and met = touched"
     columns = {
         check.NEW: f"case when {is_plain} then 0 else events end",
         ENDED: f"case when {is_plain} then ended else 0 end",
@@ -618,7 +618,7 @@ def _figures_if_plain() -> str:
 
 
 # Where nothing differs, versions by hand are not met.
-_MET_LATER = f"case when events > 0 then {LATER} else 0 end as {LATER}"
+_MET_LATER = f"case when events > 0 then by_hand.{LATER} else 0 end as {LATER}"
 
 
 def _later(job: Job) -> str:

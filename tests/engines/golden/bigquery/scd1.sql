@@ -513,7 +513,7 @@ select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc
 -- write down what is left to do  (only if num_new_truncates or num_new_events)
 merge into shop.customers__auto_cdc as tgt using (
 select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]]' as string) as __auto_cdc_control
+select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]]' as string) as __auto_cdc_control
 ) as told
 ) as src
 on tgt.__auto_cdc_kind = src.__auto_cdc_kind
@@ -528,9 +528,11 @@ select
     cast(null as STRING) as `note`,
     cast(null as DATETIME) as `changed_at`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from (
+select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
+) as going
 union all
 select `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_target_changes`
@@ -548,9 +550,11 @@ select
     cast(null as string) as __auto_cdc_kind,
     cast(null as string) as __auto_cdc_control,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop.`customers__auto_cdc_companion_changes`
+from (
+select __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
+) as going
 union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes`

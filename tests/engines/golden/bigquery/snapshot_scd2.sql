@@ -545,12 +545,12 @@ met as (
     from shop.customers as tgt join touched on touched.`id` = tgt.`id`
     where tgt.`__END_AT` is null
 )
-select case when events > 0 then num_later_bounds else 0 end as num_later_bounds,
-    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then 0 else events end as num_new_events,
-    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then ended else 0 end as num_plain_ends,
-    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then rewritten else 0 end as num_plain_rewrites,
-    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then born else 0 end as num_plain_rows,
-    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then ended + born else 0 end as num_upserted_rows
+select case when events > 0 then by_hand.num_later_bounds else 0 end as num_later_bounds,
+    case when by_hand.num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then 0 else events end as num_new_events,
+    case when by_hand.num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then ended else 0 end as num_plain_ends,
+    case when by_hand.num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then rewritten else 0 end as num_plain_rewrites,
+    case when by_hand.num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then born else 0 end as num_plain_rows,
+    case when by_hand.num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then ended + born else 0 end as num_upserted_rows
 from counted cross join by_hand cross join met;
 
 -- keep what differs from the target  (only if num_new_events)
@@ -629,7 +629,7 @@ with counted as (
 by_hand as (
     select count(*) as num_later_bounds from shop.customers as tgt where tgt.`__START_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1) or tgt.`__END_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1)
 )
-select case when events > 0 then num_later_bounds else 0 end as num_later_bounds, counted.events as num_new_events
+select case when events > 0 then by_hand.num_later_bounds else 0 end as num_later_bounds, counted.events as num_new_events
 from counted cross join by_hand;
 
 -- find the versions of the keys  (only if num_new_events)
@@ -1223,7 +1223,7 @@ select __auto_cdc_sequence from shop.`customers__auto_cdc_versions` where __auto
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 merge into shop.customers__auto_cdc as tgt using (
 select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    cast(null as DATETIME) as `__START_AT`,\\n    cast(null as DATETIME) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.`__START_AT`) || \',\' || to_json_string(tgt.`__END_AT`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as DATETIME) as __auto_cdc_run_start,\\n    cast(null as STRING) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as DATETIME) as __auto_cdc_run_start,\\n    cast(null as STRING) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_run_start) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_run_start) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]]]' as string) as __auto_cdc_control
+select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    cast(null as DATETIME) as `__START_AT`,\\n    cast(null as DATETIME) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.`__START_AT`) || \',\' || to_json_string(tgt.`__END_AT`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as DATETIME) as __auto_cdc_run_start,\\n    cast(null as STRING) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as DATETIME) as __auto_cdc_run_start,\\n    cast(null as STRING) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_run_start) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_run_start) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]]]' as string) as __auto_cdc_control
 ) as told
 ) as src
 on tgt.__auto_cdc_kind = src.__auto_cdc_kind
@@ -1240,9 +1240,11 @@ select
     cast(null as DATETIME) as `__START_AT`,
     cast(null as DATETIME) as `__END_AT`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from (
+select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
+) as going
 union all
 select `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_target_changes`
@@ -1267,9 +1269,11 @@ select
     cast(null as STRING) as `note`,
     cast(null as string) as __auto_cdc_control,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop.`customers__auto_cdc_companion_changes`
+from (
+select __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
+) as going
 union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes`

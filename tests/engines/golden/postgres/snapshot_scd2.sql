@@ -583,12 +583,12 @@ met as (
     from shop.customers as tgt join touched on touched."id" = tgt."id"
     where tgt."__end_at" is null
 )
-select case when events > 0 then num_later_bounds else 0 end as num_later_bounds,
-    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then 0 else events end as num_new_events,
-    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then ended else 0 end as num_plain_ends,
-    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then rewritten else 0 end as num_plain_rewrites,
-    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then born else 0 end as num_plain_rows,
-    case when num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then ended + born else 0 end as num_upserted_rows
+select case when events > 0 then by_hand.num_later_bounds else 0 end as num_later_bounds,
+    case when by_hand.num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then 0 else events end as num_new_events,
+    case when by_hand.num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then ended else 0 end as num_plain_ends,
+    case when by_hand.num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then rewritten else 0 end as num_plain_rewrites,
+    case when by_hand.num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then born else 0 end as num_plain_rows,
+    case when by_hand.num_later_bounds = 0 and ended + rewritten = met and met = started and met = touched then ended + born else 0 end as num_upserted_rows
 from counted cross join by_hand cross join met;
 
 -- keep what differs from the target  (only if num_new_events)
@@ -679,7 +679,7 @@ with counted as (
 by_hand as (
     select count(*) as num_later_bounds from shop.customers as tgt where tgt."__start_at" >= (select min(__auto_cdc_sequence) from pg_temp."customers__auto_cdc_versions" where __auto_cdc_place = 1) or tgt."__end_at" >= (select min(__auto_cdc_sequence) from pg_temp."customers__auto_cdc_versions" where __auto_cdc_place = 1)
 )
-select case when events > 0 then num_later_bounds else 0 end as num_later_bounds, counted.events as num_new_events
+select case when events > 0 then by_hand.num_later_bounds else 0 end as num_later_bounds, counted.events as num_new_events
 from counted cross join by_hand;
 
 -- find the versions of the keys  (only if num_new_events)

@@ -309,7 +309,7 @@ from shop."customers__auto_cdc_target_changes";
 -- write down what is left to do  (only if num_differing_rows or num_newer_keys)
 merge into shop.customers__auto_cdc as tgt using (
 select cast('journal' as varchar) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\", src.\\"CHANGED_AT\\")"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]]' as varchar) as __auto_cdc_control
+select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\", src.\\"CHANGED_AT\\")"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]]' as varchar) as __auto_cdc_control
 ) as told
 ) as src
 on tgt.__auto_cdc_kind = src.__auto_cdc_kind
@@ -325,9 +325,11 @@ select
     cast(null as VARCHAR(16777216)) as "OPERATION",
     cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
     __auto_cdc_locator, 'gone' as __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from (
+select __auto_cdc_locator from shop."customers__auto_cdc_target_changes"
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
+) as going
 union all
 select "ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
 from shop."customers__auto_cdc_target_changes"

@@ -121,7 +121,7 @@ def test_text_in_a_statement(name: str, literal: str) -> None:
     assert literal == engine_of(name).text("it's a \\ and\n")
 
 
-@pytest.mark.parametrize("name", ["snowflake", "bigquery", "trino", "redshift", "databricks"])
+@pytest.mark.parametrize("name", ["snowflake", "bigquery", "trino", "redshift"])
 def test_columns_are_asked_for_without_a_row(name: str) -> None:
     """The query stands in the first statements, and the last one, which alone gives rows, names columns and types."""
     engine = named(name)

@@ -358,6 +358,10 @@ class Engine:
         del keys
         return f"create temporary table {name} as\n{query.render()}"
 
+    def create_scanned(self, name: str, query: Query) -> str:
+        """Return the statement that fills a working table in which nothing is looked up: it is read as a whole."""
+        return self.create_working(name, query)
+
     def add_working(self, name: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows to a working table."""
         return self.insert(name, columns, query)
@@ -441,6 +445,13 @@ class Engine:
         on = all_of(f"tgt.{key} = gone.{key}" for key in keys)
         gone = f"select 1 from (\n{query.render()}\n) as gone where {on}"
         return f"delete from {relation} as tgt where exists (\n{gone}\n)"
+
+    def delete_touched(self, relation: str, touched: str, *, same_key: str) -> str:
+        """Return the query that removes the rows of the keys that a working table has, and counts those of deletes.
+
+        In `same_key` they are called tgt and won. It is asked where the engine `overwrites`.
+        """
+        raise NotImplementedError
 
     def set_located(self, relation: str, column: str, query: Query) -> str:
         """Return the statement that sets one column of the rows a query gives as (locator, value)."""

@@ -47,6 +47,16 @@ _BY_KEYS = """execute 'analyze {name} (' || (
         where attrelid = {as_text}::regclass and attnum > 0
             and (attname = any (array[{keys}]) or starts_with(attname, {prefix}))
     ) || ')'"""
+# Each place is looked up once: to remember what was found there only costs.
+_BY_PLACES = """do {tag}
+declare
+    {usual} text := current_setting('enable_memoize');
+begin
+    perform set_config('enable_memoize', 'off', true);
+    {sql};
+    perform set_config('enable_memoize', {usual}, true);
+end
+{tag}"""
 _VERSION_TYPES = (
     *("integer", "bigint", "numeric", "text", "date"),
     *("timestamp without time zone", "timestamp with time zone"),
@@ -136,6 +146,10 @@ def _tag(sql: str) -> str:
     """Return a quote for a block that SQL text does not hold."""
     numbers = (f"${names.PREFIX}{number}$" for number in itertools.count())
     return next(tag for tag in numbers if tag not in sql)
+
+
+def _by_places(sql: str) -> str:
+    return _BY_PLACES.format(tag=_tag(sql), usual=f"{names.PREFIX}usual", sql=sql)
 
 
 class Postgres(Engine):
@@ -310,6 +324,10 @@ order by attnum"""
         filled = f"create temporary table {name} on commit drop as\n{query.render()}"
         return f"{filled};\n{_ANALYZE.format(analyze=analyze)}"
 
+    def create_scanned(self, name: str, query: Query) -> str:
+        """Return the statement that fills a working table; of how many rows it has the pages tell enough."""
+        return f"create temporary table {name} on commit drop as\n{query.render()}"
+
     def create_table(self, relation: str, query: Query, *, is_companion: bool = False) -> str:
         """Return the statement that makes a table; a companion has room for new versions of rows beside the old ones.
 
@@ -397,6 +415,23 @@ order by attnum"""
     def delete_located(self, relation: str, query: Query) -> str:
         """Return the statement that removes the rows whose locators a query gives."""
         return f"delete from {relation} where {self.locator} = any (array(\n{indented(query.render())}\n))"
+
+    def delete_touched(self, relation: str, touched: str, *, same_key: str) -> str:
+        """Return the statement that finds, removes and counts rows in one go."""
+        return f"""with gone as (
+    delete from {relation} as tgt using {touched} as won where {same_key}
+    returning won.{names.KIND}
+)
+select count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows
+from gone"""
+
+    def set_located(self, relation: str, column: str, query: Query) -> str:
+        """Return the block that sets one column of rows by their places."""
+        return _by_places(super().set_located(relation, column, query))
+
+    def overwrite_located(self, relation: str, columns: list[str], query: Query) -> str:
+        """Return the block that gives rows other values by their places."""
+        return _by_places(super().overwrite_located(relation, columns, query))
 
     def drop_table(self, relation: str) -> str:
         """Return the statement that drops a table with the views on it, as dbt does on PostgreSQL."""

@@ -67,7 +67,16 @@ def stage(job: Job, known: Known | None = None) -> Step:
 
 def staged(job: Job, query: Query) -> Step:
     """Return the one step that reads what the model selects."""
-    filled = job.engine.create_working(job.working(names.STAGE), query, keys=job.keys)
+    name, engine = job.working(names.STAGE), job.engine
+    # A key's greatest event is found by sorting; all else that is done with events looks for keys.
+    is_scanned = job.spec.KIND == AutoCdc.KIND and not (
+        job.spec.keeps_history or job.partial or job.keeps_events
+    )
+    filled = (
+        engine.create_scanned(name, query)
+        if is_scanned
+        else engine.create_working(name, query, keys=job.keys)
+    )
     return Step("stage the model's rows", filled)
 
 

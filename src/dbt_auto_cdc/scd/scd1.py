@@ -122,10 +122,17 @@ def judged(job: Job) -> tuple[Step, ...]:
     won = job.working(names.WINNERS)
     if job.builds:
         return (winners(job), check.check(job, changes.repeated(job), winners=won))
+    if _deletes_as_found(job):
+        return (winners(job), check.check(job, changes.repeated(job), winners=won))
     gone = (
         f"select count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows\nfrom {_gone(job)}"
     )
     return (winners(job), *gone_rows(job), check.check(job, changes.repeated(job), winners=won, more=gone))
+
+
+def _deletes_as_found(job: Job) -> bool:
+    """Whether the rows of touched keys are looked for when they are deleted: nobody has to know them before."""
+    return job.engine.overwrites and not job.spec.change_data_feed
 
 
 def _gone(job: Job) -> str:
@@ -194,7 +201,17 @@ def apply(job: Job, removed: tuple[Step, ...] | None = None) -> tuple[Step, ...]
 
     `removed` stands for the steps that remove what is truncated, where more than that is done at their place.
     """
-    return (*truncate(job, removed), *write(job, rows(job)), *_remember(job))
+    return (*truncate(job, removed), *_write(job), *_remember(job))
+
+
+def _write(job: Job) -> tuple[Step, ...]:
+    if not _deletes_as_found(job):
+        return write(job, rows(job))
+    title, new, won = "delete the rows of the touched keys", (check.NEW,), job.working(names.WINNERS)
+    return (
+        writes.delete_touched(job, title, won, only_if=new),
+        writes.insert(job, "insert the rows", rows(job), only_if=new, counts="num_upserted_rows"),
+    )
 
 
 def _remember(job: Job) -> tuple[Step, ...]:

@@ -34,6 +34,12 @@ def delete(job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts
     return Step(name, sql, only_if, counts=counts, writes=Write(gone=gone))
 
 
+def delete_touched(job: Job, name: str, touched: str, *, only_if: tuple[str, ...]) -> Step:
+    """Remove the rows of the keys that a working table has, as they are found; nobody may have to know which."""
+    sql = job.engine.delete_touched(job.target, touched, same_key=job.same_key("won", "tgt"))
+    return Step(name, sql, only_if, measures=True)
+
+
 def insert(job: Job, name: str, born: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
     """Add the rows that a query gives: the output columns, then the bounds and what is unseen."""
     columns = (*job.output, *job.bounds, *job.unseen)

@@ -285,21 +285,6 @@ begin
 end
 $analyze$;
 
--- find the rows of the touched keys
-create temporary table pg_temp."customers__auto_cdc_gone" on commit drop as
-select tgt.ctid as __auto_cdc_locator, won.__auto_cdc_kind
-from shop.customers as tgt
-join pg_temp."customers__auto_cdc_winners" as won on won."id" = tgt."id";
-do $analyze$
-declare
-    usual text := current_setting('default_statistics_target');
-begin
-    perform set_config('default_statistics_target', '10', true);
-    analyze pg_temp."customers__auto_cdc_gone";
-    perform set_config('default_statistics_target', usual, true);
-end
-$analyze$;
-
 -- check the events
 with counted as (
     select
@@ -345,16 +330,11 @@ ties as (
         count(case when __auto_cdc_ways > 1 and __auto_cdc_decides then 1 end) as num_tied_rows,
         min(case when __auto_cdc_ways > 1 and __auto_cdc_decides then 'id=' || coalesce(cast(places."id" as varchar), 'null') || ' at ' || cast(places.__auto_cdc_sequence as varchar) end) as num_tied_rows_example
     from places
-),
-further as (
-    select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows
-    from pg_temp."customers__auto_cdc_gone"
 )
 select *
 from counted
 cross join found
-cross join ties
-cross join further;
+cross join ties;
 
 -- remove the truncated rows  (only if num_new_truncates)
 delete from shop.customers where ctid = any (array(
@@ -403,9 +383,12 @@ with truncation as (
 select cast(null as integer) as "id", sequence as __auto_cdc_sequence, 'truncate' as __auto_cdc_kind from truncation where sequence is not null;
 
 -- delete the rows of the touched keys  (only if num_new_events)
-delete from shop.customers where ctid = any (array(
-    select __auto_cdc_locator from pg_temp."customers__auto_cdc_gone"
-));
+with gone as (
+    delete from shop.customers as tgt using pg_temp."customers__auto_cdc_winners" as won where won."id" = tgt."id"
+    returning won.__auto_cdc_kind
+)
+select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows
+from gone;
 
 -- insert the rows  (only if num_new_events)
 insert into shop.customers ("id", "name", "note", "changed_at")

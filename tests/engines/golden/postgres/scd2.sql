@@ -635,13 +635,21 @@ from pg_temp."customers__auto_cdc_line" as evt
 join written as run on run.__auto_cdc_event = evt.ctid;
 
 -- end versions in place  (only if num_versions_ended_and_many)
-update shop.customers as tgt set "__end_at" = changed.value
+do $__auto_cdc_0$
+declare
+    __auto_cdc_usual text := current_setting('enable_memoize');
+begin
+    perform set_config('enable_memoize', 'off', true);
+    update shop.customers as tgt set "__end_at" = changed.value
 from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from pg_temp."customers__auto_cdc_timeline"
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 ) as changed
 where tgt.ctid = changed.locator;
+    perform set_config('enable_memoize', __auto_cdc_usual, true);
+end
+$__auto_cdc_0$;
 
 -- delete versions  (only if num_versions_removed)
 delete from shop.customers where ctid = any (array(

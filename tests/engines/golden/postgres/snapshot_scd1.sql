@@ -522,12 +522,20 @@ insert into shop.customers ("id", "name", "note", "operation")
 select "id", "name", "note", "operation" from pg_temp."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert';
 
 -- remember the last version  (only if num_snapshot_versions)
-update shop.customers__auto_cdc as tgt set __auto_cdc_sequence = changed.value
+do $__auto_cdc_0$
+declare
+    __auto_cdc_usual text := current_setting('enable_memoize');
+begin
+    perform set_config('enable_memoize', 'off', true);
+    update shop.customers__auto_cdc as tgt set __auto_cdc_sequence = changed.value
 from (
 select cmp.ctid as locator, (select max(__auto_cdc_sequence) from pg_temp."customers__auto_cdc_versions" where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as changed
 where tgt.ctid = changed.locator;
+    perform set_config('enable_memoize', __auto_cdc_usual, true);
+end
+$__auto_cdc_0$;
 
 -- remember the versions  (only if num_snapshot_versions)
 insert into shop.customers__auto_cdc (__auto_cdc_sequence)

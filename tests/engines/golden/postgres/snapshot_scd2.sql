@@ -987,13 +987,21 @@ from pg_temp."customers__auto_cdc_line" as evt
 join written as run on run.__auto_cdc_event = evt.ctid;
 
 -- end versions in place  (only if num_versions_ended_and_many)
-update shop.customers as tgt set "__end_at" = changed.value
+do $__auto_cdc_0$
+declare
+    __auto_cdc_usual text := current_setting('enable_memoize');
+begin
+    perform set_config('enable_memoize', 'off', true);
+    update shop.customers as tgt set "__end_at" = changed.value
 from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from pg_temp."customers__auto_cdc_timeline"
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 ) as changed
 where tgt.ctid = changed.locator;
+    perform set_config('enable_memoize', __auto_cdc_usual, true);
+end
+$__auto_cdc_0$;
 
 -- delete versions  (only if num_versions_removed)
 delete from shop.customers where ctid = any (array(
@@ -1016,7 +1024,12 @@ from pg_temp."customers__auto_cdc_line" as evt
 join written as run on run.__auto_cdc_event = evt.ctid;
 
 -- end the open versions  (only if num_plain_ends)
-update shop.customers as tgt set "__end_at" = changed.value
+do $__auto_cdc_0$
+declare
+    __auto_cdc_usual text := current_setting('enable_memoize');
+begin
+    perform set_config('enable_memoize', 'off', true);
+    update shop.customers as tgt set "__end_at" = changed.value
 from (
 select evt.__auto_cdc_locator as locator, evt.__auto_cdc_sequence as value
 from (
@@ -1035,6 +1048,9 @@ from (
 where evt.__auto_cdc_locator is not null and not evt.__auto_cdc_continues
 ) as changed
 where tgt.ctid = changed.locator;
+    perform set_config('enable_memoize', __auto_cdc_usual, true);
+end
+$__auto_cdc_0$;
 
 -- insert the new rows  (only if num_plain_rows)
 insert into shop.customers ("id", "name", "note", "operation", "__start_at", "__end_at")
@@ -1075,12 +1091,20 @@ delete from shop.customers where ctid = any (array(
 ));
 
 -- remember the last version  (only if num_snapshot_versions)
-update shop.customers__auto_cdc as tgt set __auto_cdc_sequence = changed.value
+do $__auto_cdc_0$
+declare
+    __auto_cdc_usual text := current_setting('enable_memoize');
+begin
+    perform set_config('enable_memoize', 'off', true);
+    update shop.customers__auto_cdc as tgt set __auto_cdc_sequence = changed.value
 from (
 select cmp.ctid as locator, (select max(__auto_cdc_sequence) from pg_temp."customers__auto_cdc_versions" where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as changed
 where tgt.ctid = changed.locator;
+    perform set_config('enable_memoize', __auto_cdc_usual, true);
+end
+$__auto_cdc_0$;
 
 -- remember the versions  (only if num_snapshot_versions)
 insert into shop.customers__auto_cdc (__auto_cdc_sequence)

@@ -10,8 +10,12 @@ EXTENSIONS := .venv-extensions
 SPARK_TESTS ?= tests/engines tests/scenarios/test_cases.py tests/scenarios/test_snapshot_and_replace_cases.py \
   -k "not any_order"
 
+# What is worth a cluster: all that joins and numbers rows, a few times.
+CLUSTER_TESTS ?= tests/engines/test_contract.py tests/scenarios/test_cases.py \
+  -k "contract or (test_case and (IC01 or IC33 or IC41 or IC28))"
+
 .DEFAULT_GOAL := help
-.PHONY: help demo tutorial test test-postgres test-sail test-spark lint format bench docs reference golden test-extensions test-matrix test-kills build clean
+.PHONY: help demo tutorial test test-postgres test-sail test-spark test-spark-cluster lint format bench docs reference golden test-extensions test-matrix test-kills build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +37,9 @@ test-sail: .venv-sail/.ready ## Test the language of Spark on Sail, with Delta t
 
 test-spark: .venv-spark/.ready ## Test on Spark with Iceberg tables; needs Java 8, 11 or 17, and much time
 	.venv-spark/bin/python scripts/with-spark .venv-spark/bin/pytest --engine spark $(SPARK_TESTS)
+
+test-spark-cluster: .venv-spark/.ready ## Test on a Spark of two executors, each a process: the contract and some examples
+	.venv-spark/bin/python scripts/with-spark --cluster .venv-spark/bin/pytest --engine spark $(CLUSTER_TESTS)
 
 lint: $(READY) ## Lint and type check
 	$(BIN)/ruff check

@@ -10,12 +10,16 @@ EXTENSIONS := .venv-extensions
 SPARK_TESTS ?= tests/engines tests/scenarios/test_cases.py tests/scenarios/test_snapshot_and_replace_cases.py \
   -k "not any_order"
 
+# What was seen to be true on DuckLake; the rest of what DuckDB is tested with is left to try.
+DUCKLAKE_TESTS ?= tests/engines tests/scenarios/test_cases.py tests/scenarios/test_snapshot_and_replace_cases.py \
+  tests/scenarios/test_expectations.py -k "not any_order"
+
 # What is worth a cluster: all that joins and numbers rows, a few times.
 CLUSTER_TESTS ?= tests/engines/test_contract.py tests/scenarios/test_cases.py \
   -k "contract or (test_case and (IC01 or IC33 or IC41 or IC28))"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo tutorial test test-postgres test-sail test-spark test-spark-cluster lint format bench docs reference golden test-extensions test-matrix test-kills build clean
+.PHONY: help demo tutorial test test-postgres test-ducklake test-sail test-spark test-spark-cluster lint format bench docs reference golden test-extensions test-matrix test-kills build clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +35,9 @@ test: lint ## Lint, type check and test
 
 test-postgres: $(READY) ## Test on PostgreSQL: the packaged server, and each of Debian's that is installed (RELEASES="15" for some)
 	BIN=$(BIN) scripts/test-postgres $(RELEASES)
+
+test-ducklake: $(EXTENSIONS)/.ready ## Test on DuckLake: its catalog on the packaged PostgreSQL, also with several processes at once
+	$(EXTENSIONS)/bin/python scripts/with-ducklake $(EXTENSIONS)/bin/pytest -n 2 --engine ducklake $(DUCKLAKE_TESTS)
 
 test-sail: .venv-sail/.ready ## Test the language of Spark on Sail, with Delta tables: a quick check
 	.venv-sail/bin/python scripts/with-spark --sail .venv-sail/bin/pytest -n 2 --engine sail $(SPARK_TESTS)

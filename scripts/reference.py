@@ -16,7 +16,7 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from dbt_auto_cdc.engines import required, supported
+from dbt_auto_cdc.engines import adapter_of, required, supported
 from dbt_auto_cdc.files.options import Options
 from dbt_auto_cdc.served import lacks
 from dbt_auto_cdc.spec import DBT_OPTIONS, SPECS, options_of
@@ -59,6 +59,14 @@ SETUPS = (
         " `uuid` as sequences; keys of type `json`, `xml` or a geometric one",
     ),
     Setup(
+        "DuckLake with its catalog in PostgreSQL",
+        "ducklake",
+        "**run in part**, by `make test-ducklake`, with several processes that write one target, and some that are killed"
+        " ([what exactly](docs/guides/ducklake.md#what-is-not-served))",
+        lacks="columns that are structs, `ENUM`, `UNION`, `BIT`, `BIGNUM` or arrays of a fixed size; wider columns but"
+        " integers and decimals of the same scale; keys, `unique`, `check` and collations in contracts; indexes",
+    ),
+    Setup(
         "Spark 3.5 with Iceberg",
         "spark",
         "**run in part**, by `make test-spark`: less than on Sail ([what exactly](docs/guides/spark.md#what-is-tested))",
@@ -80,7 +88,7 @@ SETUPS = (
 
 def engines() -> str:
     """Return the table of engines: of each set-up how sure it is, and what it does not serve."""
-    assert set(supported()) == {setup.adapter for setup in SETUPS}
+    assert set(supported()) == {adapter_of(setup.adapter) for setup in SETUPS}
     groups: dict[tuple[str, str], list[str]] = {}
     for setup in SETUPS:
         engine = required(setup.adapter, "any").configured(dict(setup.config), "any")

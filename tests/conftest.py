@@ -25,7 +25,7 @@ settings.load_profile("patient")
 
 # For dbt in this process and for the commands that tests start.
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
-kept = {*databases.POSTGRES, *databases.SPARK}
+kept = {*databases.POSTGRES, *databases.SPARK, *databases.DUCKLAKE}
 for name in [name for name in os.environ if name.startswith("AUTO_CDC_") and name not in kept]:
     del os.environ[name]
 
@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     without = pytest.mark.skip(reason="about transactions, and statements of their own for places of rows")
     for item in items:
         about = item.get_closest_marker("only_on")
-        if about and engine not in about.args:
+        if about and not {engine, databases.speaks()} & set(about.args):
             item.add_marker(pytest.mark.skip(reason=f"about {' and '.join(about.args)}"))
         if item.get_closest_marker("transactional") and engine in databases.SPARKS:
             item.add_marker(without)

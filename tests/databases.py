@@ -25,9 +25,16 @@ from dbt_auto_cdc.engines.base import Engine
 if TYPE_CHECKING:
     import psycopg2.extensions
 
-ENGINES = {"duckdb": "duckdb", "postgres": "postgres", "sail": "spark", "spark": "spark"}
-"""What tests can run on, with dbt's type of the adapter: Sail is another server for the language of Spark."""
+ENGINES = {
+    "duckdb": "duckdb",
+    "ducklake": "duckdb",
+    "postgres": "postgres",
+    "sail": "spark",
+    "spark": "spark",
+}
+"""What tests can run on, with whose language it speaks: Sail is another server for that of Spark."""
 SPARKS = ("sail", "spark")
+DUCKLAKE = {name: value for name, value in os.environ.items() if name.startswith("AUTO_CDC_DUCKLAKE_")}
 SPARK = {name: value for name, value in os.environ.items() if name.startswith("AUTO_CDC_SPARK_")}
 POSTGRES = {name: value for name, value in os.environ.items() if name.startswith("AUTO_CDC_POSTGRES_")}
 """Where the server is: the only variables of our own that `conftest` lets be."""
@@ -193,14 +200,23 @@ def choose(engine: str) -> None:
     os.environ[_CHOSEN] = engine
 
 
+def speaks() -> str:
+    """Return whose language the engine of this run of the tests speaks."""
+    return ENGINES[chosen()]
+
+
 Connection = duckdb.DuckDBPyConnection | Postgres | Spark
 
 
 @contextmanager
 def connect(engine: str) -> Iterator[Connection]:
-    """Give a connection to an empty place: a DuckDB in memory, or a schema of the PostgreSQL server."""
+    """Give a connection to an empty place: a DuckDB in memory, or a schema of a server or of the lake."""
     if engine == "duckdb":
         with duckdb.connect(config={"threads": 1}) as connection:
+            yield connection
+        return
+    if engine == "ducklake":
+        with lake_schema() as schema, raw_lake(schema) as connection:
             yield connection
         return
     if engine in SPARKS:
@@ -209,6 +225,66 @@ def connect(engine: str) -> Iterator[Connection]:
         return
     with postgres_schema() as schema, raw_postgres(schema) as raw:
         yield Postgres(raw)
+
+
+@contextmanager
+def lake_schema() -> Iterator[str]:
+    """Give an empty schema of the lake, and drop it."""
+    schema = f"test_{os.getpid()}_{next(_numbers)}"
+    with raw_lake() as admin:
+        admin.execute(f"create schema {schema}")
+        try:
+            yield schema
+        finally:
+            admin.execute(f"drop schema {schema} cascade")
+
+
+@contextmanager
+def raw_lake(schema: str = "main") -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection to the lake that all tests of this process share."""
+    with _lake().cursor() as connection:
+        connection.execute(f"use lake.{schema}")
+        yield connection
+
+
+@lru_cache
+def _lake() -> duckdb.DuckDBPyConnection:
+    """Return this process's DuckDB, with the lake attached."""
+    if not DUCKLAKE:
+        pytest.skip("there is no DuckLake: make test-ducklake starts one")
+    config = {"extension_directory": DUCKLAKE["AUTO_CDC_DUCKLAKE_EXTENSIONS"], "threads": 1}
+    connection = duckdb.connect(config=config)
+    connection.execute("load ducklake; load postgres_scanner")
+    options = ", ".join(f"{name} '{value}'" for name, value in _lake_options().items())
+    connection.execute(f"attach '{_lake_path()}' as lake ({options})")
+    return connection
+
+
+@lru_cache
+def _lake_options() -> dict[str, str]:
+    """Return what makes a lake one of this process alone: commits of others to any of its tables slow down all."""
+    own = f"lake_{os.getpid()}"
+    return {"data_path": f"{DUCKLAKE['AUTO_CDC_DUCKLAKE_DATA']}{own}/", "metadata_schema": own}
+
+
+def _lake_path() -> str:
+    words = {"host": "HOST", "port": "PORT", "user": "USER", "dbname": "DATABASE"}
+    place = " ".join(f"{word}={POSTGRES[f'AUTO_CDC_POSTGRES_{name}']}" for word, name in words.items())
+    return f"ducklake:postgres:{place}"
+
+
+def lake_output(schema: str) -> dict[str, Any]:
+    """Return the output of a dbt profile for a schema of the lake."""
+    return {
+        "type": "duckdb",
+        "path": ":memory:",
+        "database": "lake",
+        "schema": schema,
+        "extensions": ["ducklake", "postgres_scanner"],
+        "settings": {"schema": f"lake.{schema}"},
+        "config_options": {"extension_directory": DUCKLAKE["AUTO_CDC_DUCKLAKE_EXTENSIONS"]},
+        "attach": [{"path": _lake_path(), "alias": "lake", "options": _lake_options()}],
+    }
 
 
 @contextmanager
@@ -341,6 +417,8 @@ def server_output(schema: str) -> dict[str, Any]:
     """Return the output of a dbt profile for a schema of the chosen server."""
     if chosen() == "postgres":
         return postgres_output(schema)
+    if chosen() == "ducklake":
+        return lake_output(schema)
     if chosen() == "sail":
         settings = {
             "spark.remote": _sail_session(),
@@ -363,6 +441,9 @@ def server_schema(engine: str) -> Iterator[str]:
     """Give an empty schema of the engine's server, and drop it; no name where the engine is a library."""
     if engine == "duckdb":
         yield ""
+    elif engine == "ducklake":
+        with lake_schema() as schema:
+            yield schema
     elif engine == "postgres":
         with postgres_schema() as schema:
             yield schema
@@ -372,10 +453,12 @@ def server_schema(engine: str) -> Iterator[str]:
 
 
 def adapter_of(connection: Connection) -> str:
-    """Return the adapter type of a connection's engine."""
+    """Return the adapter type of a connection's engine, or the word for what is peculiar about its tables."""
     if isinstance(connection, Spark):
         return "spark"
-    return "postgres" if isinstance(connection, Postgres) else "duckdb"
+    if isinstance(connection, Postgres):
+        return "postgres"
+    return "ducklake" if chosen() == "ducklake" else "duckdb"
 
 
 def options_of(connection: Connection) -> dict[str, str]:
@@ -405,7 +488,7 @@ def spelled(connection: Connection, duckdb_type: str) -> str:
 
 def engine_error() -> type[Exception]:
     """Return what the client of the engine that the tests are about raises where the engine refuses a statement."""
-    if chosen() == "duckdb":
+    if speaks() == "duckdb":
         return duckdb.Error
     import psycopg2
 
@@ -419,6 +502,8 @@ def here(said: str) -> str:
     """
     if chosen() == "duckdb":
         return said
+    if speaks() == "duckdb":
+        return said.replace("DuckDB", "DuckLake")
     words = {"DuckDB": "PostgreSQL", "VARCHAR": "text", "TIMESTAMP": "timestamp without time zone"}
     words |= {"STRUCT": "row"} | {name: name.lower() for name in ("BIGINT", "INTEGER", "DATE", "BOOLEAN")}
     said = re.sub("(DuckDB says: ).*", r"\1", said)

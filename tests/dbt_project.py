@@ -130,6 +130,10 @@ class Project:
         if self.schema and databases.chosen() in databases.SPARKS:
             yield databases.spark_connection(self.schema)
             return
+        if self.schema and databases.chosen() == "ducklake":
+            with databases.raw_lake(self.schema) as lake:
+                yield lake
+            return
         if self.schema:
             with databases.raw_postgres(self.schema) as raw:
                 yield databases.Postgres(raw)

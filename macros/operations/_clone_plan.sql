@@ -17,7 +17,7 @@
   {% set existing = load_cached_relation(table) %}
   {{ return(cdc.plan_clone(
     name=node.name,
-    adapter_type=adapter.type(),
+    adapter_type=auto_cdc._adapter_type(table),
     identifier=node.alias,
     target=table | string,
     beside=table.incorporate,

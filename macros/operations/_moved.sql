@@ -14,7 +14,7 @@
   {% set existing = load_cached_relation(target) %}
   {% set plan = cdc.plan_move(
     model=opened,
-    adapter_type=adapter.type(),
+    adapter_type=auto_cdc._adapter_type(target),
     source=source,
     destination=target,
     source_beside=auto_cdc._beside_there(opened, source),

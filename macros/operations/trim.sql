@@ -15,7 +15,7 @@
       {% set is_new = log_table is not none and log_table | string not in logs %}
       {% do plans.extend(cdc.plan_trim(
         name=node.name,
-        adapter_type=adapter.type(),
+        adapter_type=auto_cdc._adapter_type(table),
         feed=feed | string if feed is not none else '',
         quarantine=quarantine | string if quarantine is not none else '',
         log=log_table | string if is_new else '',

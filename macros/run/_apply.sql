@@ -4,13 +4,15 @@
 #}
 {% macro _apply(entry) %}
   {% set target = this.incorporate(type='table') %}
-  {{ run_hooks(pre_hooks, inside_transaction=False) }}
+  {% if not entry.repeats %}
+    {{ run_hooks(pre_hooks, inside_transaction=False) }}
+  {% endif %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% do auto_cdc._send_header() %}
   {% set opened = auto_cdc._open(target) %}
   {% do entry.opens(opened) %}
-  {% set turns = auto_cdc._python().turns(model=opened, partial=auto_cdc._partial()) %}
+  {% set turns = auto_cdc._python().turns(model=opened, entry=entry, partial=auto_cdc._partial()) %}
   {% for turn in turns %}
     {% do auto_cdc._turn(opened, target, turn, entry) %}
   {% endfor %}

@@ -10,7 +10,7 @@
     target=this | string,
     relation=log | string,
     kind='' if existing is none else 'view' if existing.is_view else 'table',
-    adapter_type=adapter.type(),
+    adapter_type=auto_cdc._adapter_type(this),
     config=model.config
   )) }}
 {% endmacro %}

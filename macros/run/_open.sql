@@ -4,7 +4,7 @@
   {% set overrides = var('replace_where_overrides', none) %}
   {{ return(auto_cdc._python().open_model(
     name=model.name,
-    adapter_type=adapter.type(),
+    adapter_type=auto_cdc._adapter_type(target),
     config=model.config,
     written=model.unrendered_config,
     identifier=target.identifier,

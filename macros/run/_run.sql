@@ -4,6 +4,7 @@
     entry=auto_cdc._log_entry(),
     prepare=auto_cdc._prepare_log,
     run=auto_cdc._apply,
-    refuse=auto_cdc._log_refused
+    refuse=auto_cdc._log_refused,
+    tell=auto_cdc._tell
   )) }}
 {% endmacro %}

@@ -31,6 +31,7 @@
   {% if not turns.ended %}
     {% do auto_cdc._log(entry, turns) %}
     {% do adapter.commit() %}
+    {% do entry.keeps() %}
     {% do auto_cdc._close(turns) %}
     {% do auto_cdc._tell('auto_cdc: model ' ~ plan.model ~ ': applied version ' ~ turns.version ~ ': ' ~ outcome.message) %}
   {% endif %}

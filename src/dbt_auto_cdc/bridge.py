@@ -416,10 +416,13 @@ def refuse_swap(*, model: Model, plan: Plan) -> None:
         raise AutoCdcError(model.name, [problem])
 
 
-def turns(*, model: Model, partial: str = "") -> Turns:
-    """Return the turns of a run: as many as a version query returns versions, else one."""
+def turns(*, model: Model, entry: Entry, partial: str = "") -> Turns:
+    """Return the turns of a run: as many as a version query returns versions, else one.
+
+    Of a run that is repeated, those that are left.
+    """
     asks = isinstance(model.spec, AutoCdcSnapshot) and model.spec.version_query is not None
-    return Turns(model.name, model.relations, model.engine, asks=asks, partial=bool(partial))
+    return entry.takes(Turns(model.name, model.relations, model.engine, asks=asks, partial=bool(partial)))
 
 
 def ask_version(*, turns: Turns, query: str, applying: bool, ask: Ask, send: Send) -> None:

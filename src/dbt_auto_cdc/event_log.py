@@ -7,10 +7,12 @@ readings of the project.
 from __future__ import annotations
 
 import json
+import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from dbt_auto_cdc import __version__, names
 from dbt_auto_cdc.engines import engine_for
 from dbt_auto_cdc.errors import AutoCdcError, said_by
-from dbt_auto_cdc.execute import FIGURES, Outcome
+from dbt_auto_cdc.execute import FIGURES, Outcome, Tell
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, Spec
 from dbt_auto_cdc.sql import comma, text
@@ -27,6 +29,7 @@ from dbt_auto_cdc.state import Position
 if TYPE_CHECKING:
     from dbt_auto_cdc.bridge import Model
     from dbt_auto_cdc.engines.base import Engine
+    from dbt_auto_cdc.materializations.version_query import Turns
     from dbt_auto_cdc.observe import Ask
 
 SUCCESS, REFUSED, FAILED = "success", "refused", "error"
@@ -46,6 +49,9 @@ _CORE = {"run_id", "model", "status", "started_at", "release", "details"}
 # Figures of what was written, which a run that was rolled back has not.
 _WRITTEN = ("num_upserted_rows", "num_deleted_rows", "num_output_rows")
 _ATTEMPTS = 5
+# How often a run is begun that others get ahead of, and for how many seconds it waits at most.
+_RUNS = 10
+_LONGEST_WAIT = 20.0
 _OURS = "auto_cdc: "
 
 # The logs that were looked at in this process, by invocation: models of one invocation run side by side.
@@ -79,6 +85,9 @@ class Entry:
     plan: Plan | None = None
     outcome: Outcome | None = None
     is_committed: bool = False
+    turns: Turns | None = None
+    kept: Turns | None = None
+    repeats: int = 0
 
     def opens(self, opened: Model) -> None:
         """Take up the model, with its options parsed."""
@@ -91,6 +100,21 @@ class Entry:
     def begins(self, plan: Plan, outcome: Outcome) -> None:
         """Take up what is about to be done; the outcome fills while it is done."""
         self.plan, self.outcome = plan, outcome
+
+    def takes(self, turns: Turns) -> Turns:
+        """Return the turns of the run: those that it is given, or what is left of them where it is repeated."""
+        self.turns = self.turns or turns
+        return self.turns
+
+    def keeps(self) -> None:
+        """Note that the turns so far are committed, whatever becomes of those that follow."""
+        self.kept = deepcopy(self.turns)
+
+    def repeat(self) -> None:
+        """Be ready for the same run once more: what it committed stays, whatever else it did was rolled back."""
+        self.repeats += 1
+        self.plan, self.outcome = None, None
+        self.turns = deepcopy(self.kept)
 
     def ends(self) -> None:
         """Be ready for another run of the model, whose plan is not yet made."""
@@ -135,16 +159,17 @@ def logged(
     run: Callable[[Entry], object],
     prepare: Callable[[Entry], object],
     refuse: Callable[[str], object],
+    tell: Tell,
 ) -> object:
     """Run, and see to it that a run that fails has a row as well; what it raised goes on as it was.
 
-    `refuse` rolls back and writes one statement in a transaction of its own.
+    `refuse` rolls back and writes one statement in a transaction of its own, `tell` shows a line to a person.
     """
     if not entry.is_on:
-        return run(entry)
+        return _repeated(entry, run, tell)
     prepare(entry)
     try:
-        return run(entry)
+        return _repeated(entry, run, tell)
     except Exception as error:
         if not entry.is_committed:
             said = str(getattr(error, "msg", error))
@@ -153,6 +178,37 @@ def logged(
             with suppress(Exception):
                 refuse(row(entry, status, said))
         raise
+
+
+def _repeated(entry: Entry, run: Callable[[Entry], object], tell: Tell) -> object:
+    """Run, and begin anew as long as another process wrote the same target first, which the engine rolled back.
+
+    What others committed is observed anew, and the run planned from that.
+    """
+    while True:
+        try:
+            return run(entry)
+        except Exception as error:
+            said = str(getattr(error, "msg", error))
+            if entry.is_committed or entry.engine is None or not entry.engine.is_conflict(said):
+                raise
+            if entry.repeats + 1 == _RUNS:
+                raise AutoCdcError(entry.name, [_overtaken(entry, said)]) from error
+            # Not all at once again, and not the same one first for ever.
+            longest = min(_LONGEST_WAIT, 0.25 * 2**entry.repeats)
+            seconds = random.uniform(longest / 2, longest)  # noqa: S311 - nothing to guess
+            tell(
+                f"{_OURS}model {entry.name}: another run wrote to {entry.target} first; again in {seconds:.1f} s"
+            )
+            time.sleep(seconds)
+            entry.repeat()
+
+
+def _overtaken(entry: Entry, said: str) -> str:
+    return (
+        f"other runs wrote to {entry.target} first, {_RUNS} times in a row ({said.splitlines()[-1]}); nothing was"
+        f" written, so run it again when fewer processes write to it"
+    )
 
 
 def prepare(

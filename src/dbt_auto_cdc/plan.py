@@ -6,7 +6,7 @@ Not here: how a plan is made (`materializations`) or run (`macros/run`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -127,6 +127,13 @@ class Step:
 def is_met(only_if: tuple[str, ...], measures: Mapping[str, int]) -> bool:
     """Tell whether something is not left out: always, or because one of its measures is above zero."""
     return not only_if or any(measures.get(name) for name in only_if)
+
+
+def whenever_sent(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Return the measures one of which has to be above zero for any of the steps to be sent; none if one always is."""
+    if not all(step.only_if for step in steps):
+        return ()
+    return tuple(dict.fromkeys(name for step in steps for name in step.only_if))
 
 
 @dataclass(frozen=True)

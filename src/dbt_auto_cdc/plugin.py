@@ -99,9 +99,12 @@ def install_bridge() -> None:
     if PACKAGE in inner():
         return
     from dbt_auto_cdc.bridge import EXPORTS
+    from dbt_auto_cdc.engines import adapter_of
 
     def open_model(**arguments: Any) -> object:
-        return EXPORTS["open_model"](**arguments, known=_declared_options(arguments["adapter_type"]))
+        return EXPORTS["open_model"](
+            **arguments, known=_declared_options(adapter_of(arguments["adapter_type"]))
+        )
 
     exports: dict[str, Callable[..., Any]] = {
         **EXPORTS,

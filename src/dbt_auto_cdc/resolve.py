@@ -277,6 +277,7 @@ class _Resolver:
         self._check_sequence_tracked((*sequence, *system), tracked)
         self._check_retention()
         self._check_names(output)
+        self._check_stored(output)
         self._check_conditions()
         self._check_dropped(evolution.dropped)
         self._check_definition(keys)
@@ -619,6 +620,19 @@ class _Resolver:
         if repeated:
             self.problems.append(
                 f"the model has column {listed(repeated)} more than once; give each its own name"
+            )
+
+    def _check_stored(self, output: tuple[Output, ...]) -> None:
+        """Refuse types that no table of the engine can have."""
+        types = {f"column {column.name}": column.type for column in output}
+        if self.spec.expectations_quarantine:
+            types |= {f"column {column.name}": column.type for column in self.feed.all}
+        types |= {self.spec.ORDER: self.state.sequence_type, "system_sequence_by": self.state.system_type}
+        wrong = [f"{what} ({kind})" for what, kind in types.items() if kind and not self.engine.stores(kind)]
+        if wrong:
+            self.problems.append(
+                f"{self.engine.name} has no tables with the type of {listed(wrong)}; cast it in the model to one that"
+                f" it stores, such as varchar"
             )
 
     def _check_conditions(self) -> None:

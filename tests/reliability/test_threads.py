@@ -6,7 +6,6 @@ Not here: what a single model does with its events.
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,7 +26,7 @@ RUNS = 3
 
 @pytest.fixture
 def threaded(tmp_path: Path, engine: str) -> Iterator[Project]:
-    with databases.postgres_schema() if engine == "postgres" else nullcontext("") as schema:
+    with databases.server_schema(engine) as schema:
         project = Project(tmp_path, threads=4, schema=schema)
         yield project
         project.close()

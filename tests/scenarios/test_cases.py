@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from tests.databases import Connection
 
 NOT_SERVED = {
+    "ducklake": {
+        "scd2-ignore-null-nested-fields": "a column is a struct, which DuckLake does not give back",
+        "scd2-struct-sequence": "a list as sequence_by makes a struct",
+        "IC29": "a list as sequence_by makes a struct",
+    },
     "postgres": {
         "scd2-ignore-null-nested-fields": "a column is a struct, which PostgreSQL has as named types only"
     },

@@ -1,5 +1,6 @@
 """Finds the engine of an adapter type: `engines/<adapter type>.py` with an `ENGINE`.
 
+What is peculiar about some of an adapter's tables has such a file too, and its name takes the place of the type.
 Not here: facts about engines.
 """
 
@@ -13,17 +14,28 @@ from dbt_auto_cdc.errors import AutoCdcError, listed
 
 # Files beside the engines: what all of them share, and what those do that have no transactions.
 _SHARED = {"base", "stepwise"}
+# What is peculiar about some of the tables of an adapter, whose type it has.
+_VARIANTS = {"ducklake": "duckdb"}
 HOW_TO_ADD_ONE = "docs/guides/engines.md"
 
 
 def supported() -> list[str]:
     """Return the adapter types there is an engine for."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name not in _SHARED)
+    return sorted(_engines() - {*_VARIANTS})
+
+
+def adapter_of(adapter_type: str) -> str:
+    """Return dbt's own type of the adapter, for what may be the word for some of its tables."""
+    return _VARIANTS.get(adapter_type, adapter_type)
+
+
+def _engines() -> set[str]:
+    return {module.name for module in pkgutil.iter_modules(__path__)} - _SHARED
 
 
 def engine_for(adapter_type: str) -> Engine | None:
     """Return the engine of an adapter type, or None if nobody wrote one."""
-    if adapter_type not in supported():
+    if adapter_type not in _engines():
         return None
     engine = importlib.import_module(f"{__name__}.{adapter_type}").ENGINE
     assert isinstance(engine, Engine)  # noqa: S101 - an engine file without an engine is our own mistake

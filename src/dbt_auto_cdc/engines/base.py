@@ -17,7 +17,7 @@ from dbt_auto_cdc.state import Index
 # Between statements that have to be sent one by one.
 NEXT = "\n-- auto_cdc: next statement\n"
 INTEGERS = {"smallint": 16, "integer": 32, "bigint": 64}
-_DECIMAL = re.compile(r"^(?:decimal|numeric)\((\d+),\s*(\d+)\)$")
+DECIMAL = re.compile(r"^(?:decimal|numeric)\((\d+),\s*(\d+)\)$")
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 19, 128: 39}
 
 
@@ -38,6 +38,8 @@ class Engine:
     text has at most, if there is a limit. One that `replaces_tables` puts a new table in the place of one that is there
     at once. `scratch` is where a query's columns are told, by a relation beside the target. `moment_type` is the type
     of a time in UTC. `is_run` says that this repository's tests run on it.
+    With `marks_runs` transactions that write the same rows conflict, and those that add the same rows do not: there a
+    run that writes also writes the record of its companion anew.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Engine:
     text_limit: int = 0
     scratch: str = ""
     not_served: tuple[str, ...] = ()
+    marks_runs: bool = False
 
     def configured(self, config: Mapping[str, object], model: str) -> Engine:
         """Return the engine as a model's configuration has it; raises `AutoCdcError` for what does not work with it."""
@@ -221,6 +224,11 @@ class Engine:
         """Whether values of a type have an order that every part of the engine agrees on."""
         raise NotImplementedError
 
+    def stores(self, type_name: str) -> bool:
+        """Whether a table can have a column of a type."""
+        del type_name
+        return True
+
     def has_equality(self, type_name: str) -> bool:
         """Whether values of a type can be joined by."""
         del type_name
@@ -262,11 +270,11 @@ class Engine:
         integers = self.integers
         if narrow in integers and wide in integers:
             return integers[narrow] <= integers[wide]
-        if found := _DECIMAL.match(wide):
+        if found := DECIMAL.match(wide):
             precision, scale = int(found[1]), int(found[2])
             if narrow in integers:
                 return precision - scale >= _DIGITS[integers[narrow]]
-            if old := _DECIMAL.match(narrow):
+            if old := DECIMAL.match(narrow):
                 return precision - scale >= int(old[1]) - int(old[2]) and scale >= int(old[2])
         return False
 
@@ -286,6 +294,16 @@ class Engine:
         """Return the statement with which a run waits for another of its model; empty where the engine sees to that."""
         del target, companion
         return ""
+
+    def is_conflict(self, said: str) -> bool:
+        """Whether an error says that another process wrote first what this one was about to write."""
+        del said
+        return False
+
+    def lacking_in(self, contract: str) -> list[str]:
+        """Return what an enforced contract, as the columns and constraints of a table, has that no table can have."""
+        del contract
+        return []
 
     def lock_log(self, relation: str) -> str:
         """Return the statement with which whoever makes the event log waits for another; empty where none can be."""
@@ -418,6 +436,11 @@ class Engine:
         Asked without `transactions`.
         """
         raise NotImplementedError
+
+    def laid_out(self, relation: str) -> list[str]:
+        """Return the statements that lay out an empty table as `layout` says, where creating it cannot."""
+        del relation
+        return []
 
     def layout_of_companion(self, keys: list[str]) -> str:
         """Return how a companion's rows lie; nothing is said of it where nothing is of the target's."""

@@ -1,6 +1,6 @@
 """DuckDB: what is peculiar about it.
 
-Not here: MotherDuck and DuckLake, which share the dialect but not the facts.
+Not here: MotherDuck, and DuckLake (`ducklake`), which share the dialect but not the facts.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dbt_auto_cdc.sql import Query, all_of, text
 from dbt_auto_cdc.state import Index
 
 _UNORDERED = ("map", "json", "variant", "union", '"null"')
-_UNSIGNED = {"utinyint": 8, "usmallint": 16, "uinteger": 32, "ubigint": 64, "uhugeint": 128}
+UNSIGNED = {"utinyint": 8, "usmallint": 16, "uinteger": 32, "ubigint": 64, "uhugeint": 128}
 _FLOATS = {"float": 24, "double": 53}
 _TIMES = {"date": 0, "timestamp_s": 1, "timestamp_ms": 2, "timestamp": 3}
-_ARRAY = re.compile(r"(?P<element>.*)(?P<size>\[\d*\])", re.DOTALL)
+ARRAY = re.compile(r"(?P<element>.*)(?P<size>\[\d*\])", re.DOTALL)
 _QUOTED = r'"(?:[^"]|"")*"'
 _MARKS = re.compile(rf"{_QUOTED}|'(?:[^']|'')*'|[(),]")
 _MEMBER = re.compile(rf"(?P<name>{_QUOTED}|\S+)\s+(?P<type>.*)", re.DOTALL)
@@ -25,7 +25,7 @@ _INDEX = re.compile(
 )
 
 
-def _parts(type_name: str) -> tuple[str, list[str]]:
+def parts_of(type_name: str) -> tuple[str, list[str]]:
     """Return the word that a type begins with, and what stands between its parentheses, cut at the commas."""
     head, _, inside = type_name.removesuffix(")").partition("(")
     cuts, depth = [-1], 0
@@ -43,18 +43,18 @@ def _names(relation: str) -> list[str]:
     return [_unquoted(name) for name in re.findall(_QUOTED, relation)]
 
 
-def _is(relation: str) -> list[str]:
-    """Return the conditions on DuckDB's catalog for one table."""
+def is_at(relation: str, kind: str = "table") -> list[str]:
+    """Return the conditions on DuckDB's catalog for one table, or one view."""
     *place, table = _names(relation)
     schema, database = place[-1:], place[-2:-1]
     return [
-        f"table_name = {text(table)}",
+        f"{kind}_name = {text(table)}",
         f"schema_name = {text(schema[0]) if schema else 'current_schema()'}",
         f"database_name = {text(database[0]) if database else 'current_database()'}",
     ]
 
 
-def _members(parts: list[str]) -> dict[str, str]:
+def members_of(parts: list[str]) -> dict[str, str]:
     """Return the members of a struct or union with their types; names differ by more than case."""
     members = [found for part in parts if (found := _MEMBER.fullmatch(part))]
     return {found["name"].strip('"').lower(): found["type"] for found in members}
@@ -101,9 +101,9 @@ class DuckDB(Engine):
 
     def fields(self, type_name: str) -> tuple[tuple[str, str], ...]:
         """Return the fields of a struct type with their types, in order."""
-        if _ARRAY.fullmatch(type_name):
+        if ARRAY.fullmatch(type_name):
             return ()
-        head, parts = _parts(type_name)
+        head, parts = parts_of(type_name)
         found = [_MEMBER.fullmatch(part) for part in parts] if head == "struct" else []
         return tuple((_unquoted(member["name"]), member["type"]) for member in found if member)
 
@@ -150,11 +150,11 @@ class DuckDB(Engine):
 
     def is_orderable(self, type_name: str) -> bool:
         """Whether values of a type have an order."""
-        if found := _ARRAY.fullmatch(type_name):
+        if found := ARRAY.fullmatch(type_name):
             return self.is_orderable(found["element"])
-        head, parts = _parts(type_name)
+        head, parts = parts_of(type_name)
         if head == "struct":
-            return all(map(self.is_orderable, _members(parts).values()))
+            return all(map(self.is_orderable, members_of(parts).values()))
         return head not in _UNORDERED
 
     def has_groups(self, type_name: str) -> bool:
@@ -170,17 +170,17 @@ class DuckDB(Engine):
         folded = type_name.lower()
         if folded.startswith(("date", "timestamp")):
             return "interval"
-        numeric = (*self.integers, *_UNSIGNED, *_FLOATS, "decimal")
+        numeric = (*self.integers, *UNSIGNED, *_FLOATS, "decimal")
         return "number" if folded.startswith(numeric) else ""
 
     def widens(self, stored: str, incoming: str) -> bool:
         """Whether every value of `stored` is the same value in `incoming`; structs are cast field by field."""
         if stored in {incoming, '"NULL"'}:
             return True
-        narrow, wide = _ARRAY.fullmatch(stored), _ARRAY.fullmatch(incoming)
+        narrow, wide = ARRAY.fullmatch(stored), ARRAY.fullmatch(incoming)
         if narrow and wide:
             return narrow["size"] == wide["size"] and self.widens(narrow["element"], wide["element"])
-        (old, old_parts), (new, new_parts) = _parts(stored), _parts(incoming)
+        (old, old_parts), (new, new_parts) = parts_of(stored), parts_of(incoming)
         is_plain = bool(narrow or wide or old != new)
         if not is_plain and self._widens_nested(old, old_parts, new_parts):
             return True
@@ -189,7 +189,7 @@ class DuckDB(Engine):
 
     def _widens_nested(self, head: str, stored: list[str], incoming: list[str]) -> bool:
         if head in {"struct", "union"}:
-            kept, members = _members(stored), _members(incoming)
+            kept, members = members_of(stored), members_of(incoming)
             return all(name in members and self.widens(kept[name], members[name]) for name in kept)
         if head == "map":
             return all(map(self.widens, stored, incoming))
@@ -198,10 +198,10 @@ class DuckDB(Engine):
     def _widens_plain(self, narrow: str, wide: str) -> bool:
         if super().widens(narrow, wide):
             return True
-        if narrow in _UNSIGNED:
-            bits = _UNSIGNED[narrow]
+        if narrow in UNSIGNED:
+            bits = UNSIGNED[narrow]
             return bits < self.integers.get(wide, 0) or bits <= max(
-                _UNSIGNED.get(wide, 0), _FLOATS.get(wide, 0)
+                UNSIGNED.get(wide, 0), _FLOATS.get(wide, 0)
             )
         if wide in _FLOATS:
             return self.integers.get(narrow, 99) <= _FLOATS[wide] or narrow == "float"
@@ -209,11 +209,11 @@ class DuckDB(Engine):
 
     def has_table(self, relation: str) -> str:
         """Return the query that has a row if a table is there."""
-        return f"select 1 from duckdb_tables()\nwhere {all_of(_is(relation))}"
+        return f"select 1 from duckdb_tables()\nwhere {all_of(is_at(relation))}"
 
     def list_indexes(self, relation: str) -> str:
         """Return the query of a table's indexes, with which DuckDB refuses to alter or drop any of its columns."""
-        where = _is(relation)
+        where = is_at(relation)
         return f"select '=' || index_name, sql\nfrom duckdb_indexes()\nwhere {all_of(where)}\norder by index_name"
 
     def index(self, relation: str, name: str, sql: str) -> Index:

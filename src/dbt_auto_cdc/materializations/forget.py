@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, listed
+from dbt_auto_cdc.materializations.tables import marked
 from dbt_auto_cdc.plan import Plan, Rule, Step
 from dbt_auto_cdc.relations import working_relation
 from dbt_auto_cdc.sql import Query, all_of, text
@@ -82,6 +83,7 @@ def plan(place: Place, keys: object) -> Plan:
             *((work.kept(feed),) if feed else ()),
             *work.removed(),
             *(work.told(feed) if feed else ()),
+            *(marked(place.engine, place.relations.companion) if COMPANION in place.held else ()),
         ),
         closing=(Step("free the working tables", free),) if free else (),
     )

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.plan import Part, Plan, Step, Write
+from dbt_auto_cdc.plan import Part, Plan, Step, Write, whenever_sent
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.sql import Query, comma, indented, is_read
 from dbt_auto_cdc.state import State
@@ -214,14 +214,6 @@ class _Changes:
         ]
 
 
-def _any(steps: Iterable[Step]) -> tuple[str, ...]:
-    """Return the measures one of which has to be above zero for any of the steps to be sent; none if one always is."""
-    steps = list(steps)
-    if not all(step.only_if for step in steps):
-        return ()
-    return tuple(dict.fromkeys(name for step in steps for name in step.only_if))
-
-
 def journaled(
     job: Job, steps: Sequence[Step], target_types: Mapping[str, str], companion_types: Mapping[str, str]
 ) -> tuple[Step, ...]:
@@ -238,7 +230,7 @@ def journaled(
         *((f"change {companion.relation}", sql) for sql in companion.applied(crosses_off=True)),
         *([] if is_crossed_off else [("cross it off", _crossed_off(job.companion))]),
     ]
-    whenever = _any([*(step for step, _ in (*target.writes, *companion.writes)), *settled])
+    whenever = whenever_sent([*(step for step, _ in (*target.writes, *companion.writes)), *settled])
     return (
         *first,
         *target.wrote_down(whenever),

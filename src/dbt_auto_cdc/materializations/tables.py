@@ -12,7 +12,7 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.materializations import change_feed, journal, quarantine
-from dbt_auto_cdc.plan import Plan, Step
+from dbt_auto_cdc.plan import Plan, Step, whenever_sent
 from dbt_auto_cdc.resolve import as_events, resolve
 from dbt_auto_cdc.scd import (
     bitemporal,
@@ -46,6 +46,11 @@ class Table:
         spec = as_events(self.spec, state.feed, "" if builds else last)
         if state.contract_sql and not self.engine.transactions:
             contract = f"its contract is enforced, which is not served on {self.engine.name}; set enforced: false there"
+            raise AutoCdcError(self.model, [contract])
+        if lacking := self.engine.lacking_in(state.contract_sql):
+            contract = (
+                f"its contract has {listed(lacking)}, which {self.engine.name} has not; leave it out there"
+            )
             raise AutoCdcError(self.model, [contract])
         layout = resolve(self.model, spec, state, self.engine)
         job = Job(self.model, spec, layout, state, self.relations, self.engine, builds=builds)
@@ -181,6 +186,7 @@ def build(
     if is_replaced:
         target, companion = job.relations.rebuilt_target, job.relations.rebuilt_companion
     return (
+        *(marked(job.engine, job.companion) if before.companion is not None else ()),
         *(Step(f"clear {what}", job.engine.drop_table(what)) for what in (companion, target) if is_replaced),
         Step(
             "create the companion",
@@ -199,15 +205,22 @@ def _made_ready(job: Job, companion: str) -> tuple[Step, ...]:
 
 
 def _create_target(job: Job, target: str, rows: Query) -> tuple[Step, ...]:
-    contract = job.state.contract_sql
-    if not contract:
-        sql = job.engine.create_table(target, _typed(job, rows, target_types(job)))
+    contract, types = job.state.contract_sql, target_types(job)
+    laid_out = tuple(Step("lay out the target", sql) for sql in job.engine.laid_out(target))
+    if not contract and not laid_out:
+        sql = job.engine.create_table(target, _typed(job, rows, types))
         return (Step("create the target", sql, counts=job.spec.COUNTS),)
     columns = [*job.output, *job.bounds, *job.unseen]
+    empty = contracted(job, target) if contract else _empty(job, target, types)
     return (
-        *contracted(job, target),
+        *empty,
+        *laid_out,
         Step("fill the target", job.engine.insert(target, columns, rows), counts=job.spec.COUNTS),
     )
+
+
+def _empty(job: Job, target: str, types: Mapping[str, str]) -> tuple[Step, ...]:
+    return (Step("create the target", job.engine.define(target, types)),)
 
 
 def _typed(job: Job, rows: Query, types: Mapping[str, str]) -> Query:
@@ -331,6 +344,23 @@ def authorship(job: Job) -> dict[str, str]:
     return dict.fromkeys([floor, *scd1_partial.authors(job)], job.layout.sequence_type)
 
 
+_WRITES = ("alter table", "create table", "delete from", "insert into", "update")
+
+
+def marked(engine: Engine, companion: str, steps: Sequence[Step] = ()) -> tuple[Step, ...]:
+    """Return steps with one that has another process conflict that writes the same target; it is sent if they write.
+
+    Dropping the companion conflicts only with those who drop it too, so that it is marked before.
+    """
+    if not engine.marks_runs:
+        return tuple(steps)
+    writing = [step for step in steps if step.sql.startswith(_WRITES)]
+    if steps and not writing:
+        return tuple(steps)
+    sql = f"update {companion} set {names.CONTROL} = {names.CONTROL}\nwhere {names.KIND} = 'control'"
+    return (*steps, Step("mark the target as written", sql, whenever_sent(writing)))
+
+
 def record(job: Job) -> tuple[Step, ...]:
     """Record the definition where it differs from what is recorded."""
     now = definition(job)
@@ -372,6 +402,8 @@ def finished(
     record = [step for reading in reads for step in reading.record]
     is_whole = job.builds and not job.engine.transactions
     steps = (*first, *steps, *(() if is_whole else (*quarantine.kept(job), *record)))
+    if not job.builds:
+        steps = marked(job.engine, job.companion, steps)
     if not job.engine.transactions and not job.builds:
         steps = journal.journaled(job, steps, target_types(job), companion_types(job))
         working = [*working, *(() if job.spec.appends else journal.WORKING)]

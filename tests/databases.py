@@ -131,8 +131,8 @@ def writes(statement: str) -> bool:
 
 def writes_what_stays(statement: str) -> bool:
     """The same, of a table that no other run makes anew before it is read."""
-    made = r"(-- .*\n)?(drop table if exists|create table|insert into) `\w+__auto_cdc_(?!quarantine|changes)"
-    return writes(statement) and not re.match(made, statement)
+    made = r"(-- .*\n)?(drop table if exists|create (or replace )?table|insert into)"
+    return writes(statement) and not re.match(rf"{made} `\w+__auto_cdc_(?!quarantine|changes)", statement)
 
 
 class Stopped(BaseException):

@@ -75,7 +75,7 @@ class Direct:
     ) -> Outcome:
         """Plan and run in one transaction; a refused run is rolled back and raises."""
         model = self._model(config, sql)
-        self._finish(model)
+        self._finish(model, full_refresh=full_refresh)
         lock = bridge.lock(model=model)
         if not lock:
             return self.execute(self._planned(model, full_refresh=full_refresh, partial=partial))
@@ -86,13 +86,14 @@ class Direct:
         self._close(plan)
         return outcome
 
-    def _finish(self, model: bridge.Model) -> None:
+    def _finish(self, model: bridge.Model, *, full_refresh: bool) -> None:
         """Finish a run that was stopped before, where that can have left something."""
         if engine_of(self.connection).transactions:
             return
         plan = bridge.unfinished(
             model=model,
             companion_exists=model.relations.companion_identifier in tables_of(self.connection),
+            full_refresh=full_refresh,
             ask=lambda query: self.connection.execute(query).fetchall(),
         )
         if plan:

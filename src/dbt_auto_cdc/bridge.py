@@ -314,12 +314,13 @@ def lock(*, model: Model) -> str:
     return model.engine.lock(model.relations.target, model.relations.companion)
 
 
-def unfinished(*, model: Model, companion_exists: bool, ask: Ask) -> Plan | None:
+def unfinished(*, model: Model, companion_exists: bool, full_refresh: bool, ask: Ask) -> Plan | None:
     """Return the plan that finishes an earlier run which was stopped; None where there is none.
 
-    Only where the engine has no transactions: elsewhere such a run has done nothing.
+    Only where the engine has no transactions: elsewhere such a run has done nothing. What is built anew anyhow need not
+    be finished, nor can it always be: somebody may have dropped the working tables.
     """
-    if model.engine.transactions or not companion_exists:
+    if model.engine.transactions or not companion_exists or full_refresh:
         return None
     companion = model.relations.companion
     columns = {column.name.lower() for column in columns_of(model.engine, ask, companion)}

@@ -200,6 +200,25 @@ def test_a_run_that_is_stopped(connection: Connection, oracle: Direct, mode: str
     raise AssertionError(f"a run has more than {MOST} statements")
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_a_rebuild_after_a_run_that_was_stopped(connection: Connection, oracle: Direct, mode: str) -> None:
+    """--full-refresh needs nothing of it: somebody may have dropped the tables by which it would be finished."""
+    target, config = Direct(connection), MODES[mode]
+    source = random.Random(mode)
+    for number in range(3):
+        for each in (connection, oracle.connection):
+            create_table(each, "feed", COLUMNS, events(2 * number, mode))
+        oracle.run(config, full_refresh=True)
+        target.run(config, full_refresh=True)
+        assert rows(oracle) == rows(target), number
+        assert quarantined(oracle, config) == quarantined(target, config), number
+        create_table(connection, "feed", COLUMNS, events(2 * number + 1, mode))
+        stopped(target, config, after=source.randint(3, 8))
+        kept = {"feed", "target", "target__auto_cdc", "target__auto_cdc_quarantine"}
+        for table in set(tables_of(connection)) - kept:
+            connection.execute(f"drop table `{table}`")
+
+
 @pytest.mark.parametrize("is_there", [False, True])
 @pytest.mark.parametrize("mode", MODES)
 def test_a_build_that_is_stopped(connection: Connection, oracle: Direct, mode: str, is_there: bool) -> None:

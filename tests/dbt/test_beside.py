@@ -39,7 +39,7 @@ def test_a_feed_and_a_model_that_reads_it(shop: Project) -> None:
     shop.write(
         "models/changed.sql",
         "select id, city, _change_type\n"
-        "from {{ auto_cdc.table_changes(ref('users'), var('since', 1), var('until', none)) }}\n",
+        "from {{ auto_cdc.table_changes(ref('users'), var('since', 1), var('until', none)) }} as changes\n",
     )
     shop.succeed("compile")
     arrive(shop, (1, "Oslo", "U", 10), (2, "Rome", "U", 10))

@@ -13,7 +13,6 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.engines.spark import ENGINE as SPARK
 from dbt_auto_cdc.engines.spark import Spark
 from dbt_auto_cdc.engines.stepwise import listed
-from dbt_auto_cdc.errors import AutoCdcError
 
 
 class Databricks(Spark):
@@ -22,20 +21,17 @@ class Databricks(Spark):
     Its transactions of several statements are not counted on.
     """
 
+    formats = ("delta",)
+
     def configured(self, config: Mapping[str, Any], model: str) -> Engine:
-        """Return the engine with how the rows of the model's target lie."""
-        chosen = str(config.get("file_format") or "delta").lower()
-        if chosen != "delta":
-            wrong = (
-                f"file_format is {chosen}, which is not served on {self.name}; leave it out, or write delta"
-            )
-            raise AutoCdcError(model, [wrong])
-        plain = super().configured({**config, "file_format": chosen}, model)
+        """Return the engine with what Delta can do here and not on Sail."""
+        plain = super().configured({**config, "file_format": config.get("file_format") or "delta"}, model)
+        return replace(plain, alters_tables=True, replaces_tables=True, comparable_structs=True)
+
+    def layout_of_target(self, config: Mapping[str, Any]) -> str:
+        """Return the clusters of the target, or its partitions."""
         clusters = listed(config.get("liquid_clustered_by"))
-        layout = f" cluster by ({', '.join(clusters)})" if clusters else plain.layout
-        return replace(
-            plain, layout=layout, alters_tables=True, replaces_tables=True, comparable_structs=True
-        )
+        return f" cluster by ({', '.join(clusters)})" if clusters else super().layout_of_target(config)
 
     def alters(self, stored: str, incoming: str) -> bool:
         """Whether a column can be given a wider type: a table has to be prepared for that, so none is."""

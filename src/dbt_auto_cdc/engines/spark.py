@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from dbt_auto_cdc import names
-from dbt_auto_cdc.engines.base import Engine
-from dbt_auto_cdc.engines.stepwise import listed
-from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.sql import Query, all_of, code_of
+from dbt_auto_cdc.engines.base import NEXT, Engine
+from dbt_auto_cdc.engines.stepwise import Stepwise, head, listed
+from dbt_auto_cdc.sql import Query, code_of
 
-_FORMATS = ("iceberg", "delta")
-_NEXT = "\n-- auto_cdc: next statement\n"
 _INTEGERS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _FLOATS = {"float": 24, "double": 53}
 _TIMES = ("date", "timestamp", "timestamp_ntz")
@@ -26,13 +24,9 @@ _ORDERED = (*_INTEGERS, *_FLOATS, *_TIMES, "string", "decimal", "varchar", "char
 _MEMBER = re.compile(r"(?P<name>[^:]+):(?P<type>.*)", re.DOTALL)
 
 
-def _head(type_name: str) -> str:
-    return re.split(r"[(<]", type_name.lower(), maxsplit=1)[0].strip()
-
-
 def _members(type_name: str) -> list[tuple[str, str]]:
     """Return the fields of a struct, of `struct<a:int,b:struct<c:string>>`; none for other types."""
-    if _head(type_name) != "struct":
+    if head(type_name) != "struct":
         return []
     inside, depth, parts = type_name[len("struct<") : -1], 0, [""]
     for letter in inside:
@@ -45,39 +39,45 @@ def _members(type_name: str) -> list[tuple[str, str]]:
     return [(member["name"].strip("`"), member["type"].strip()) for member in found if member]
 
 
-class Spark(Engine):
-    """Statements that are atomic one by one, no transactions, no places of rows, working tables that are tables.
+def _format_of(config: Mapping[str, Any]) -> str:
+    return str(config.get("file_format") or "").lower()
 
-    A row of a target or companion is found again by what tells it, as text; a working table gets a column of numbers.
-    """
 
-    def configured(self, config: Mapping[str, object], model: str) -> Engine:
+class Spark(Stepwise):
+    """Statements that are atomic one by one; tables are of one of the `formats`, those of Delta being Sail's."""
+
+    number = "monotonically_increasing_id()"
+    formats: tuple[str, ...] = ("iceberg", "delta")
+
+    def configured(self, config: Mapping[str, Any], model: str) -> Engine:
         """Return the engine with the format of the model's tables.
 
         Delta tables are those of Sail, which alters no tables, and cannot order structs in windows.
         """
-        problems = []
-        chosen = str(config.get("file_format") or "").lower()
-        if chosen not in _FORMATS:
-            problems.append(
-                f"file_format is {chosen or 'not set'}, and rows of such tables cannot be changed; write"
-                f" file_format: iceberg (or delta), in the model or in dbt_project.yml"
-            )
-        if config.get("event_log") is True:
-            problems.append(
-                f"event_log is true, and there is no event log on {self.name}; leave it out there"
-            )
-        if problems:
-            raise AutoCdcError(model, problems)
-        parts = listed(config.get("partition_by"))
+        plain = super().configured(config, model)
+        chosen = _format_of(config)
         return replace(
-            self,
-            layout=f" partitioned by ({', '.join(parts)})" if parts else "",
+            plain,
             table_options=f" using {chosen}",
             alters_tables=chosen == "iceberg",
             replaces_tables=chosen == "iceberg",
             comparable_structs=chosen == "iceberg",
         )
+
+    def problems_of(self, config: Mapping[str, Any]) -> list[str]:
+        """Return what is wrong with options of the adapter, the format of tables among them."""
+        problems, chosen = super().problems_of(config), _format_of(config)
+        if chosen not in self.formats:
+            problems.append(
+                f"file_format is {chosen or 'not set'}, and rows of such tables cannot be changed; write"
+                f" file_format: {' or '.join(self.formats)}, in the model or in dbt_project.yml"
+            )
+        return problems
+
+    def layout_of_target(self, config: Mapping[str, Any]) -> str:
+        """Return the partitions of the target."""
+        parts = listed(config.get("partition_by"))
+        return f" partitioned by ({', '.join(parts)})" if parts else ""
 
     @property
     def is_sail(self) -> bool:
@@ -90,36 +90,23 @@ class Spark(Engine):
         """Return the identifier in backticks."""
         return "`" + name.replace("`", "``") + "`"
 
-    def working(self, identifier: str, target: str = "") -> str:
-        """Return the name of a working table, which stands beside its target."""
-        schema, dot, _ = target.rpartition(".")
-        return f"{schema}{dot}{self.quote(identifier)}"
-
     def text(self, value: str) -> str:
         """Return a text literal, in which a backslash begins an escape, and two quotes are the end and a beginning."""
         escaped = value.replace("\\", "\\\\").replace("'", "\\'")
         return f"'{escaped}'"
 
-    def place(self, alias: str, identity: Iterable[tuple[str, str]]) -> str:
-        """Return what tells a row as one text: each value behind its length, so that no two rows share one."""
-        parts = [self._told(f"{alias}.{name}", kind) for name, kind in identity]
-        return f"concat({', '.join(parts)})" if len(parts) > 1 else parts[0]
-
-    def _told(self, value: str, type_name: str) -> str:
+    def told(self, value: str, type_name: str) -> str:
+        """Return a value as text behind its length; a struct is all that its fields are."""
         fields = self.fields(type_name)
-        if fields:
-            parts = ", ".join(self._told(self.field(value, name), kind) for name, kind in fields)
-            return f"case when {value} is null then '-' else concat({parts}) end"
-        # Times of a zone are written in that of the session, which may be another one when a run is finished.
-        written = {"timestamp": f"unix_micros({value})", "binary": f"hex({value})"}.get(
-            _head(type_name), value
-        )
-        as_text = self.as_text(written)
-        return f"coalesce(concat(length({as_text}), ':', {as_text}), '-')"
+        if not fields:
+            return super().told(value, type_name)
+        parts = self.between.join(self.told(self.field(value, name), kind) for name, kind in fields)
+        return f"case when {value} is null then '-' else {parts} end"
 
-    def statements(self, sql: str) -> list[str]:
-        """Return the statements of a text: Spark takes one at a time."""
-        return sql.split(_NEXT)
+    def exact(self, value: str, type_name: str) -> str:
+        """Return a value as text: times of a zone are written in that of the session, which may be another one."""
+        written = {"timestamp": f"unix_micros({value})", "binary": f"hex({value})"}
+        return self.as_text(written.get(head(type_name), value))
 
     def gives_rows(self, sql: str) -> bool:
         """Whether a statement is a query: of others the thrift client cannot read even that there is no row."""
@@ -131,7 +118,7 @@ class Spark(Engine):
 
     def exactly(self, expression: str, type_name: str) -> str:
         """Return the expression as text; a time of a zone says how far it is from UTC."""
-        if _head(type_name) == "timestamp":
+        if head(type_name) == "timestamp":
             return f"date_format({expression}, 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX')"
         return self.as_text(expression)
 
@@ -201,11 +188,11 @@ class Spark(Engine):
         members = _members(type_name)
         if members:
             return all(self.is_orderable(member) for _, member in members)
-        return _head(type_name) in _ORDERED
+        return head(type_name) in _ORDERED
 
     def has_equality(self, type_name: str) -> bool:
         """Whether values of a type can be joined by, and told apart as text."""
-        return _head(type_name) in {*_ORDERED, "boolean", "binary"}
+        return head(type_name) in {*_ORDERED, "boolean", "binary"}
 
     def is_text_list(self, type_name: str) -> bool:
         """Whether values of a type are lists of text."""
@@ -213,10 +200,10 @@ class Spark(Engine):
 
     def distance_of(self, type_name: str) -> str:
         """Return what a distance between two values is."""
-        head = _head(type_name)
-        if head in _TIMES:
+        kind = head(type_name)
+        if kind in _TIMES:
             return "interval"
-        return "number" if head in {*_INTEGERS, *_FLOATS, "decimal"} else ""
+        return "number" if kind in {*_INTEGERS, *_FLOATS, "decimal"} else ""
 
     def widens(self, stored: str, incoming: str) -> bool:
         """Whether every value of `stored` is the same value in `incoming`."""
@@ -252,28 +239,16 @@ class Spark(Engine):
         if not self.is_sail:
             return f"describe query\n{query}"
         view = self.quote(described_name(query))
-        return f"create or replace temporary view {view} as\n{query}{_NEXT}describe table {view}"
+        return f"create or replace temporary view {view} as\n{query}{NEXT}describe table {view}"
 
     def create_view(self, name: str, query: Query) -> str:
         """Return the statement that makes a view of the session, replacing what a failed run left."""
         return f"create or replace temporary view {name} as\n{query.render()}"
 
-    def create_working(self, name: str, query: Query, *, keys: Sequence[str] = ()) -> str:
-        """Return the statement that fills a working table, whose rows are numbered, in the place of an older one."""
-        del keys
-        return f"{self.refill(name)}\n{self._numbered(query)}"
-
     def add_working(self, name: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows to a working table, numbered for themselves."""
         del columns
         return f"insert into {name}\n{self._numbered(query)}"
-
-    def _numbered(self, query: Query) -> str:
-        return f"select src.*, monotonically_increasing_id() as {self.locator}\nfrom (\n{query.render()}\n) as src"
-
-    def drop_working(self, working: list[str]) -> str:
-        """Return the statements that free working tables."""
-        return _NEXT.join(map(self.drop_table, working))
 
     def drop_table(self, relation: str) -> str:
         """Return the statement that drops a table with its files, which Iceberg would leave where they are."""
@@ -291,31 +266,10 @@ class Spark(Engine):
         rows = f"select\n    {values}\nfrom (\n{query.render()}\n) as added({', '.join(types)})"
         return [f"create or replace table {relation}{self.table_options}{self.layout} as\n{rows}"]
 
-    def refill(self, relation: str) -> str:
-        """Return the beginning of the statement that makes a table of a query's rows, in the place of an older one."""
-        return f"{self._made(relation)}{self.table_options} as"
-
-    def _made(self, relation: str) -> str:
-        """Return the beginning of what makes a table anew: Sail replaces the rows of one, not its columns."""
-        if self.is_sail:
-            return f"{self.drop_table(relation)}{_NEXT}create table {relation}"
-        return f"create or replace table {relation}"
-
-    def define(self, relation: str, types: Mapping[str, str]) -> str:
-        """Return the statement that makes an empty table, in the place of an older one."""
-        columns = ",\n    ".join(f"{name} {kind}" for name, kind in types.items())
-        return f"{self._made(relation)} (\n    {columns}\n){self.table_options}"
-
     def insert(self, relation: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows, of all columns in their order: the others would be lost."""
         del columns
         return f"insert into {relation}\nselect * from (\n{query.render()}\n) as added"
-
-    def delete_matching(self, relation: str, keys: list[str], query: Query) -> str:
-        """Return the statement that removes the rows whose keys a query gives: Sail's DELETE knows no subqueries."""
-        on = all_of(f"tgt.{key} = gone.{key}" for key in keys)
-        gone = f"select distinct {', '.join(keys)} from (\n{query.render()}\n) as found"
-        return f"merge into {relation} as tgt using (\n{gone}\n) as gone\non {on}\nwhen matched then delete"
 
     def add_column(self, relation: str, column: str, type_name: str) -> str:
         """Return the statement that adds an empty column."""

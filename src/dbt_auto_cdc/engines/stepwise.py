@@ -1,6 +1,6 @@
 """What engines share whose statements commit one by one, or whose adapter in dbt may let them do so.
 
-Not here: how a run is made of such statements (`materializations.journal`), and Spark, which was there before.
+Not here: how a run is made of such statements (`materializations.journal`).
 """
 
 from __future__ import annotations
@@ -62,10 +62,15 @@ class Stepwise(Engine):
 
     def configured(self, config: Mapping[str, Any], model: str) -> Engine:
         """Return the engine with how the rows of the model's target lie."""
-        if config.get("event_log") is True:
-            wrong = f"event_log is true, and there is no event log on {self.name}; leave it out there"
-            raise AutoCdcError(model, [wrong])
+        if problems := self.problems_of(config):
+            raise AutoCdcError(model, problems)
         return replace(self, layout=self.layout_of_target(config))
+
+    def problems_of(self, config: Mapping[str, Any]) -> list[str]:
+        """Return what is wrong with options that are not ours alone to read."""
+        if config.get("event_log") is not True:
+            return []
+        return [f"event_log is true, and there is no event log on {self.name}; leave it out there"]
 
     def layout_of_target(self, config: Mapping[str, Any]) -> str:
         """Return what the options of the adapter say of how rows lie, as it follows the columns of a table."""
@@ -137,7 +142,7 @@ class Stepwise(Engine):
 
     def refill(self, relation: str) -> str:
         """Return the beginning of the statements that make a table of a query's rows, in the place of an older one."""
-        return f"{self._made(relation, self.creates)} as"
+        return f"{self._made(relation, self.creates)}{self.table_options} as"
 
     def add_working(self, name: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows to a working table, told apart like the others."""

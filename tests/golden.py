@@ -56,6 +56,25 @@ MODES: dict[str, dict[str, Any]] = {
         "stored_as_scd_type": 2,
         "track_history_except_column_list": ["note"],
     },
+    "scd1_partial": {
+        **EVENTS,
+        "except_column_list": ["operation"],
+        "ignore_null_updates": True,
+        "expect_all": {"named": "name is not null"},
+        "expect_all_or_drop": {"recent": "changed_at >= '2020-01-01'"},
+    },
+    "scd2_partial": {
+        **EVENTS,
+        "stored_as_scd_type": 2,
+        "except_column_list": ["operation", "changed_at"],
+        "ignore_null_updates_column_list": ["note"],
+    },
+    "bitemporal": {
+        **EVENTS,
+        "stored_as_scd_type": "bitemporal",
+        "system_sequence_by": "known_at",
+        "except_column_list": ["operation", "changed_at", "known_at"],
+    },
     "append_flow": {"materialized": "append_flow"},
     "replace_using": {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "changed_at"},
     "replace_where": {"materialized": "replace_where", "replace_where": "changed_at >= '2026-03-01'"},
@@ -114,6 +133,8 @@ def table_of(name: str, config: Mapping[str, Any]) -> Table | None:
         return None
     kinds = {"id": place.whole_number, "name": place.text, "note": place.text}
     kinds |= {"operation": place.text, "changed_at": place.time}
+    if "system_sequence_by" in config:
+        kinds["known_at"] = place.time
     feed = tuple(Column(engine.folded(column), kind) for column, kind in kinds.items())
     relations = relations_of(
         name,
@@ -123,9 +144,10 @@ def table_of(name: str, config: Mapping[str, Any]) -> Table | None:
     )
     scratch = working_relation(engine, "customers", names.DESCRIBED, target=relations.target)
     state = State(
-        model_sql="select id, name, note, operation, changed_at\nfrom shop.customer_changes",
+        model_sql=f"select {', '.join(kinds)}\nfrom shop.customer_changes",
         feed=feed,
         sequence_type=place.time,
+        system_type=place.time if "known_at" in kinds else "",
     )
     return Table("customers", spec, state, relations, replace(engine, scratch=scratch))
 

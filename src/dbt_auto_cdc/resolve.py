@@ -565,14 +565,10 @@ class _Resolver:
         engine = self.engine
         if len(written) > 1:
             self._named(option, written, self.feed)
-            if not engine.comparable_structs:
+            if not engine.takes_list(option):
                 self.problems.append(
-                    f"{option} is a list, and {engine.name} has no comparable struct; write one expression instead"
+                    f"{option} is a list, which is not served on {engine.name}; write one expression instead"
                 )
-        if len(written) > 1 and engine.named_structs and option == "system_sequence_by":
-            self.problems.append(
-                f"{option} is a list, for which {engine.name} is not served; write one expression instead"
-            )
         parts = sequence_columns(written, self.state.feed)
         types = {column.name: column.type for column in self.state.feed}
         compared = [types[part] for part in parts] if len(parts) > 1 else [sequence_type]

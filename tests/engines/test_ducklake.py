@@ -170,8 +170,16 @@ def test_structs_lose_quotes(connection: Connection) -> None:
 def test_a_list_as_sequence(connection: Connection) -> None:
     """Refused for the same reason: it would be kept as a struct."""
     create_table(connection, "feed", TYPES, NEW_KEYS)
-    with pytest.raises(AutoCdcError, match="sequence_by is a list, and DuckLake has no comparable struct"):
+    with pytest.raises(AutoCdcError, match="sequence_by is a list, which is not served on DuckLake"):
         Direct(connection).run(SCD1 | {"sequence_by": ["seq", "id"]})
+
+
+def test_a_tie_without_lists(connection: Connection) -> None:
+    """What is advised against a tie is what is served."""
+    create_table(connection, "feed", TYPES, [event(1, "Oslo", 1), event(1, "Rome", 1)])
+    said = r"make sequence_by finer \(one expression of seq and a tie-breaker such as log_position\)"
+    with pytest.raises(AutoCdcError, match=said):
+        Direct(connection).run(SCD1)
 
 
 STORED = (

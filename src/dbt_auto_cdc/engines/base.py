@@ -220,6 +220,10 @@ class Engine:
 
     # types
 
+    def takes_list(self, option: str) -> bool:
+        """Whether a sequence may be a list of columns, which is a struct of them: types with names are made for one."""
+        return self.comparable_structs and not (self.named_structs and option == "system_sequence_by")
+
     def is_orderable(self, type_name: str) -> bool:
         """Whether values of a type have an order that every part of the engine agrees on."""
         raise NotImplementedError

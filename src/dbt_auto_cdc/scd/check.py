@@ -210,11 +210,14 @@ def _rules(job: Job) -> tuple[Rule, ...]:
         if spec.system_sequence_by:
             option, written = "system_sequence_by", spec.written_system_order
             place = "at one sequence and one system sequence"
+        finer = f"a list adds a tie-breaker: {[*written, 'log_position']}"
+        if not job.engine.takes_list(option):
+            finer = f"one expression of {', '.join(written)} and a tie-breaker such as log_position"
         rules.append(
             Rule(
                 TIED,
                 f"{{count}} time{{s}} a key has different events {place}, for example {{example}}; make"
-                f" {option} finer (a list adds a tie-breaker: {[*written, 'log_position']}), filter"
+                f" {option} finer ({finer}), filter"
                 f" before-images out in the model, or set sequence_ties to allow",
                 warns=spec.sequence_ties == "warn",
             )

@@ -19,7 +19,8 @@ from dbt_auto_cdc.sql import Query, comma
 def prepare(job: Job) -> tuple[Step, ...]:
     """Return the steps before the feed is read; none where the columns stay.
 
-    The companion comes first: a run that is stopped before the target has a new column finds it new once more.
+    The companion comes first: a run that is stopped before the target has a new column finds it new once more. What is
+    put into the companion for older events is read from the target as it is by then.
     """
     refuses = job.state.indexes and (job.layout.widened or job.layout.dropped)
     if not job.engine.transactions:
@@ -30,7 +31,7 @@ def prepare(job: Job) -> tuple[Step, ...]:
             f"{job.companion} needs other columns than in the last run, and {job.engine.name} cannot alter it"
         )
         raise AutoCdcError(job.model, [f"{problem}; change the options back, or rebuild with --full-refresh"])
-    return (*beside, *(_copied(job) if refuses else _altered(job)))
+    return (*beside, *(_copied(job) if refuses else _altered(job)), *_presumed(job))
 
 
 def only(job: Job) -> Plan:
@@ -106,12 +107,8 @@ def _companion(job: Job) -> Iterator[Step]:
 
 
 def _authorship(job: Job) -> Iterator[Step]:
-    """Give the companion what it keeps under partial updates, as the options are now.
-
-    What a row has was written by the key's last event, as far as anybody can tell: unless it is null.
-    """
-    engine = job.engine
-    stored = {engine.quote(column.name): column for column in job.state.companion or ()}
+    """Give the companion the columns that it has under partial updates, as the options are now."""
+    engine, stored = job.engine, _stored(job)
     wanted = tables.authorship(job)
     if job.sparse:
         _refuse_other_parts(job, wanted)
@@ -124,23 +121,35 @@ def _authorship(job: Job) -> Iterator[Step]:
     for name, type_name in wanted.items():
         if name not in stored:
             yield Step(f"add {name} to the companion", engine.add_column(job.companion, name, type_name))
+
+
+def _stored(job: Job) -> frozenset[str]:
+    """Return the companion's columns as they were before this run, quoted."""
+    return frozenset(job.engine.quote(column.name) for column in job.state.companion or ())
+
+
+def _presumed(job: Job) -> Iterator[Step]:
+    """Fill what was added to the companion for partial updates.
+
+    What a row has was written by the key's last event, as far as anybody can tell: unless it is null.
+    """
     if job.sparse:
-        yield from _presumed(job, stored)
+        yield from _presumed_nulls(job)
     if job.spec.keeps_history or not job.partial:
         return
-    added = {column.name for column in job.layout.added}
+    stored, added = _stored(job), {column.name for column in job.layout.added}
     for name, part in scd1_partial.authors(job).items():
         if name not in stored and part.column.name not in added:
             last = scd1_partial.presumed_author(job, part)
             yield Step(
                 f"take the last event of a row for the author of {part.column.name}",
-                engine.set_located(job.companion, name, last),
+                job.engine.set_located(job.companion, name, last),
             )
 
 
 def _refuse_to_presume(job: Job) -> None:
     """Refuse what would have to be put in for older events where a run may be stopped before it is there."""
-    stored = {job.engine.quote(column.name) for column in job.state.companion or ()}
+    stored = _stored(job)
     parts = bitemporal_partial.sent(job) if job.sparse else {}
     if job.partial and not job.spec.keeps_history:
         parts = scd1_partial.authors(job)
@@ -170,12 +179,12 @@ def _refuse_other_parts(job: Job, wanted: Collection[str]) -> None:
         raise AutoCdcError(job.model, problems)
 
 
-def _presumed(job: Job, stored: Collection[str]) -> Iterator[Step]:
+def _presumed_nulls(job: Job) -> Iterator[Step]:
     """Remember that older events of a bitemporal target sent their nulls too, in what may be left out from now on.
 
     Only a column that was there when they came: in a new one, or a new field of a struct, they wrote nothing.
     """
-    added = {column.name for column in job.layout.added}
+    stored, added = _stored(job), {column.name for column in job.layout.added}
     sent = bitemporal_partial.sent(job)
     known = {part.column for name, part in sent.items() if name in stored}
     for name, part in sent.items():

@@ -112,7 +112,7 @@ class Step:
         if not self.parts:
             return self
         sent = [part.sql for part in self.parts if is_met(part.only_if, measures)]
-        return replace(self, sql="\n".join([self.sql, "\nunion all\n".join(sent)]), parts=())
+        return replace(self, sql=self._before(sent), parts=())
 
     @property
     def script(self) -> str:
@@ -121,7 +121,10 @@ class Step:
             f"-- only if {' or '.join(part.only_if)}\n{part.sql}" if part.only_if else part.sql
             for part in self.parts
         ]
-        return "\n".join([self.sql, "\nunion all\n".join(parts)] if parts else [self.sql])
+        return self._before(parts) if parts else self.sql
+
+    def _before(self, selects: Sequence[str]) -> str:
+        return f"{self.sql}\n" + "\nunion all\n".join(selects)
 
 
 def is_met(only_if: tuple[str, ...], measures: Mapping[str, int]) -> bool:
@@ -167,6 +170,6 @@ class Plan:
         lines = [f"-- auto_cdc: model {self.model}: {self.action}"]
         for step in (*self.steps, *self.closing):
             condition = f"  (only if {' or '.join(step.only_if)})" if step.only_if else ""
-            sql = step.script if step.script.endswith(";") else f"{step.script};"
-            lines.append(f"\n-- {step.title}{condition}\n{sql}")
+            sql = step.script
+            lines.append(f"\n-- {step.title}{condition}\n{sql}{'' if sql.endswith(';') else ';'}")
         return "\n".join(lines) + "\n"

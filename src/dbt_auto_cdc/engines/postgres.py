@@ -321,8 +321,7 @@ order by attnum"""
             listed = ", ".join(text(_unquoted(key)) for key in keys)
             own = text(names.PREFIX)
             analyze = _BY_KEYS.format(name=name, as_text=text(name), keys=listed, prefix=own)
-        filled = f"create temporary table {name} on commit drop as\n{query.render()}"
-        return f"{filled};\n{_ANALYZE.format(analyze=analyze)}"
+        return f"{self.create_scanned(name, query)};\n{_ANALYZE.format(analyze=analyze)}"
 
     def create_scanned(self, name: str, query: Query) -> str:
         """Return the statement that fills a working table; of how many rows it has the pages tell enough."""

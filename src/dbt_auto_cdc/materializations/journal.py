@@ -83,6 +83,11 @@ class _Changes:
         return f"(\n{indented(_UNION.join(part.sql for part in self._parts()))}\n) as changes"
 
     @property
+    def _ending(self) -> Iterable[str]:
+        """The columns that get another value in rows that end, each once."""
+        return dict.fromkeys(name for _, write in self.writes if write.ended for name in write.columns)
+
+    @property
     def _null_place(self) -> str:
         return self.engine.null(self.engine.text_type)
 
@@ -176,9 +181,7 @@ class _Changes:
             note = f"from {self.relation} as tgt where tgt.{names.KIND} = '{names.JOURNAL}'"
             source.append(f"select\n    {comma(nulls)},\n    {place}, '{GONE}' as {names.ACTION}\n{note}")
         matched = [f"when matched and src.{names.ACTION} = '{GONE}' then delete"]
-        for column in dict.fromkeys(
-            name for _, write in self.writes if write.ended for name in write.columns
-        ):
+        for column in self._ending:
             source.append(staying)
             matched.append(
                 f"when matched and src.{names.ACTION} = '{ENDED}' then update set {column} = src.{column}"
@@ -202,13 +205,12 @@ class _Changes:
         going = f"select {names.LOCATOR} from {self.table} where {names.ACTION} in ('{GONE}', '{BORN}')"
         columns = list(self.types)
         coming = f"select {', '.join(columns)} from {self.table} where {names.ACTION} = '{BORN}'"
-        ended = dict.fromkeys(name for _, write in self.writes if write.ended for name in write.columns)
         return [
             f"delete from {self.relation} where {place} in (\n{going}\n)",
             *(
                 f"update {self.relation} set {column} = src.{column}\nfrom {self.table} as src\n"
                 f"where {place} = src.{names.LOCATOR} and src.{names.ACTION} = '{ENDED}'"
-                for column in ended
+                for column in self._ending
             ),
             self.engine.insert(self.relation, columns, Query().then("born", coming)),
         ]

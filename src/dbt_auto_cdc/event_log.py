@@ -172,7 +172,7 @@ def logged(
         return _repeated(entry, run, tell)
     except Exception as error:
         if not entry.is_committed:
-            said = str(getattr(error, "msg", error))
+            said = _said(error)
             status = REFUSED if said.startswith(_OURS) else FAILED
             # What the run has to say is more important than its row, which may be impossible to write.
             with suppress(Exception):
@@ -189,7 +189,7 @@ def _repeated(entry: Entry, run: Callable[[Entry], object], tell: Tell) -> objec
         try:
             return run(entry)
         except Exception as error:
-            said = str(getattr(error, "msg", error))
+            said = _said(error)
             if entry.is_committed or entry.engine is None or not entry.engine.is_conflict(said):
                 raise
             if entry.repeats + 1 == _RUNS:
@@ -202,6 +202,11 @@ def _repeated(entry: Entry, run: Callable[[Entry], object], tell: Tell) -> objec
             )
             time.sleep(seconds)
             entry.repeat()
+
+
+def _said(error: Exception) -> str:
+    """Return what an error says, of one of dbt's without what dbt puts around it."""
+    return str(getattr(error, "msg", error))
 
 
 def _overtaken(entry: Entry, said: str) -> str:

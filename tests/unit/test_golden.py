@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from dbt_auto_cdc.bridge import open_model
 from dbt_auto_cdc.engines import HOW_TO_ADD_ONE, engine_for, required, supported
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.plan import Step
+from dbt_auto_cdc.sql import Query
 from tests.flow_sql import FlowSql, compiled
 from tests.golden import FOLDER, MODES, PLACE_OF_SCANS, PLACES, SCALE, engine_of, pinned, plans, with_scans
 from tests.stream_sql import stream
@@ -425,6 +427,43 @@ LAYOUTS = {
         ({}, "", ""),
     ],
 }
+
+
+def test_properties_of_tables_go_to_target_and_companion() -> None:
+    """`tblproperties` of dbt-spark are those of all tables of the model, in quotes that hold."""
+    properties = {"write.merge.mode": "merge-on-read", "owner": "O'Hara", "gc.enabled": False}
+    engine = required("spark", "customers").configured(
+        {"file_format": "iceberg", "tblproperties": properties, "partition_by": "day"}, "customers"
+    )
+    options = (
+        " using iceberg tblproperties ('write.merge.mode' = 'merge-on-read', 'owner' = 'O\\'Hara',"
+        " 'gc.enabled' = 'False')"
+    )
+    assert options == engine.table_options
+    made = engine.fill("customers", {"`id`": "int"}, Query().then("rows", "select 1"))[0]
+    assert made.startswith(f"create or replace table customers{options} partitioned by (day) as\n")
+    assert engine.define("customers__auto_cdc", {"`id`": "int"}).endswith(f"\n){options}")
+    assert engine.drop_table("customers").endswith(" purge")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"tblproperties": ["a"]}, "tblproperties is no mapping; write names with their values"),
+        (
+            {"location_root": "/lake"},
+            "location_root is set, which is not served on Spark; leave it out, tables lie where the schema does",
+        ),
+        (
+            {"clustered_by": "id", "buckets": 4},
+            "clustered_by is set, which is not served on Spark; write buckets into partition_by",
+        ),
+    ],
+)
+def test_layouts_that_would_be_lost_are_refused(config: dict[str, object], said: str) -> None:
+    """An option of dbt-spark that says where or how rows lie is obeyed or refused, never passed over."""
+    with pytest.raises(AutoCdcError, match=re.escape(f"model customers: {said}")):
+        required("spark", "customers").configured({"file_format": "iceberg", **config}, "customers")
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -16,7 +16,7 @@ from dbt_auto_cdc.errors import AutoCdcError, listed
 _SHARED = {"base", "stepwise"}
 # What is peculiar about some of the tables of an adapter, whose type it has.
 _VARIANTS = {"ducklake": "duckdb"}
-HOW_TO_ADD_ONE = "docs/guides/engines.md"
+HOW_TO_ADD_ONE = "docs/guides/adding-an-engine.md"
 
 
 def supported() -> list[str]:

@@ -21,6 +21,11 @@ _INTEGERS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _FLOATS = {"float": 24, "double": 53}
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 _ORDERED = (*_INTEGERS, *_FLOATS, *_TIMES, "string", "decimal", "varchar", "char")
+# Options of dbt-spark that would lay out tables in a way that is not taken over, with what to write instead.
+_NOT_LAID_OUT = {
+    "location_root": "leave it out, tables lie where the schema does",
+    "clustered_by": "write buckets into partition_by, such as bucket(16, id)",
+}
 _MEMBER = re.compile(r"(?P<name>[^:]+):(?P<type>.*)", re.DOTALL)
 
 
@@ -58,7 +63,7 @@ class Spark(Stepwise):
         chosen = _format_of(config)
         return replace(
             plain,
-            table_options=f" using {chosen}",
+            table_options=f" using {chosen}{self._properties(config)}",
             alters_tables=chosen == "iceberg",
             replaces_tables=chosen == "iceberg",
             comparable_structs=chosen == "iceberg",
@@ -72,7 +77,19 @@ class Spark(Stepwise):
                 f"file_format is {chosen or 'not set'}, and rows of such tables cannot be changed; write"
                 f" file_format: {' or '.join(self.formats)}, in the model or in dbt_project.yml"
             )
+        if not isinstance(config.get("tblproperties") or {}, Mapping):
+            problems.append("tblproperties is no mapping; write names with their values")
+        for option, instead in _NOT_LAID_OUT.items():
+            if config.get(option):
+                problems.append(f"{option} is set, which is not served on {self.name}; {instead}")
         return problems
+
+    def _properties(self, config: Mapping[str, Any]) -> str:
+        """Return the clause of the model's table properties, which its companion and working tables have as well."""
+        properties = config.get("tblproperties") or {}
+        # A `true` of YAML is written as Python has it, as dbt-spark does too: it is read in any case.
+        pairs = [f"{self.text(str(name))} = {self.text(str(value))}" for name, value in properties.items()]
+        return f" tblproperties ({', '.join(pairs)})" if pairs else ""
 
     def layout_of_target(self, config: Mapping[str, Any]) -> str:
         """Return the partitions of the target."""
@@ -252,7 +269,7 @@ class Spark(Stepwise):
 
     def drop_table(self, relation: str) -> str:
         """Return the statement that drops a table with its files, which Iceberg would leave where they are."""
-        files = " purge" if "iceberg" in self.table_options else ""
+        files = " purge" if self.table_options.startswith(" using iceberg") else ""
         return f"drop table if exists {relation}{files}"
 
     def fill(self, relation: str, types: Mapping[str, str], query: Query) -> list[str]:

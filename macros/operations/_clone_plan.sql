@@ -1,9 +1,7 @@
 {# What has to be done for one model after `dbt clone`, from what the catalog says of the clone and the original. #}
 {% macro _clone_plan(node, from_schema, from_database, wanted) %}
   {% set cdc = auto_cdc._python() %}
-  {% set table = api.Relation.create(
-    database=node.database, schema=node.schema, identifier=node.alias, type='table'
-  ) %}
+  {% set table = auto_cdc._table_of(node) %}
   {% set original = api.Relation.create(
     database=from_database if from_database and node.database == target.database else node.database,
     schema=cdc.schema_cloned_from(schema=node.schema, target_schema=target.schema, from_schema=from_schema),

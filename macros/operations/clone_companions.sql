@@ -7,12 +7,10 @@
   {% if execute %}
     {% set plans = [] %}
     {% for node in auto_cdc._python().find_models(resolver=builtins.ref, wanted=models) %}
-      {% do plans.append(auto_cdc._clone_plan(node, from_schema, from_database, models is not none)) %}
+      {% do plans.append((auto_cdc._clone_plan(node, from_schema, from_database, models is not none), auto_cdc._table_of(node))) %}
     {% endfor %}
-    {% for plan in plans %}
-      {% do auto_cdc._begin() %}
-      {% set outcome = auto_cdc._execute(plan) %}
-      {% do adapter.commit() %}
+    {% for plan, table in plans %}
+      {% set outcome = auto_cdc._in_transaction(plan, table) %}
       {% set rows = ' (' ~ outcome.measures['num_companion_rows'] ~ ' rows)' if plan.steps else '' %}
       {% do log('auto_cdc: model ' ~ plan.model ~ ': ' ~ plan.action ~ rows, info=true) %}
     {% endfor %}

@@ -40,7 +40,7 @@ from dbt_auto_cdc.materializations.version_query import (
     look_up,
     relation,
 )
-from dbt_auto_cdc.observe import Ask, Existing, columns_of, observe
+from dbt_auto_cdc.observe import Ask, Existing, columns_of, observe, there_now
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.reads import Read
 from dbt_auto_cdc.rectangles import overlapping_rectangles
@@ -284,9 +284,10 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
         target_is_view=target_is_view,
         rebuilt=rebuilt,
         changes=model.relations.changes_identifier in beside,
-        quarantine=model.quarantines and model.relations.quarantine_identifier in beside,
+        quarantine=model.relations.quarantine_identifier in beside,
     )
-    existing = replace(existing, **_found(model, ask))
+    existing = replace(existing, **there_now(model, ask))
+    existing = replace(existing, quarantine=model.quarantines and existing.quarantine)
     if existing.target_is_view and existing.companion and not rebuilt:
         raise AutoCdcError(model.name, [_refused_clone(model.relations)])
     if waits:
@@ -339,22 +340,6 @@ def gives_rows(*, adapter_type: str, sql: str) -> bool:
     """Tell whether one may ask for the rows of a statement."""
     engine = engine_for(adapter_type)
     return engine is None or engine.gives_rows(sql)
-
-
-def _found(model: Model, ask: Ask) -> dict[str, bool]:
-    """Return which relations are there now, where another run may have made them since dbt looked."""
-    there = model.relations
-    query = model.engine.list_tables(there.target, there.companion, there.changes, there.quarantine)
-    if not query:
-        return {}
-    is_view = {str(name).removeprefix("="): bool(view) for name, view in ask(query)}
-    return {
-        "target": there.identifier in is_view,
-        "companion": there.companion_identifier in is_view,
-        "changes": there.changes_identifier in is_view,
-        "quarantine": model.quarantines and there.quarantine_identifier in is_view,
-        "target_is_view": is_view.get(there.identifier, False),
-    }
 
 
 def _refused_clone(there: Relations) -> str:

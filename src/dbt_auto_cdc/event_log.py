@@ -7,7 +7,6 @@ readings of the project.
 from __future__ import annotations
 
 import json
-import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 from dbt_auto_cdc import __version__, names
 from dbt_auto_cdc.engines import engine_for
 from dbt_auto_cdc.errors import AutoCdcError, said_by
-from dbt_auto_cdc.execute import FIGURES, Outcome, Tell
+from dbt_auto_cdc.execute import FIGURES, OWN, Outcome, Tell
 from dbt_auto_cdc.plan import Plan, Step
+from dbt_auto_cdc.repeats import Writer, message_of, repeated
 from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, Spec
 from dbt_auto_cdc.sql import comma, text
 from dbt_auto_cdc.state import Position
@@ -49,10 +49,6 @@ _CORE = {"run_id", "model", "status", "started_at", "release", "details"}
 # Figures of what was written, which a run that was rolled back has not.
 _WRITTEN = ("num_upserted_rows", "num_deleted_rows", "num_output_rows")
 _ATTEMPTS = 5
-# How often a run is begun that others get ahead of, and for how many seconds it waits at most.
-_RUNS = 10
-_LONGEST_WAIT = 20.0
-_OURS = "auto_cdc: "
 
 # The logs that were looked at in this process, by invocation: models of one invocation run side by side.
 _ready: set[tuple[str, str]] = set()
@@ -172,8 +168,8 @@ def logged(
         return _repeated(entry, run, tell)
     except Exception as error:
         if not entry.is_committed:
-            said = _said(error)
-            status = REFUSED if said.startswith(_OURS) else FAILED
+            said = message_of(error)
+            status = REFUSED if said.startswith(OWN) else FAILED
             # What the run has to say is more important than its row, which may be impossible to write.
             with suppress(Exception):
                 refuse(row(entry, status, said))
@@ -181,38 +177,13 @@ def logged(
 
 
 def _repeated(entry: Entry, run: Callable[[Entry], object], tell: Tell) -> object:
-    """Run, and begin anew as long as another process wrote the same target first, which the engine rolled back.
-
-    What others committed is observed anew, and the run planned from that.
-    """
-    while True:
-        try:
-            return run(entry)
-        except Exception as error:
-            said = _said(error)
-            if entry.is_committed or entry.engine is None or not entry.engine.is_conflict(said):
-                raise
-            if entry.repeats + 1 == _RUNS:
-                raise AutoCdcError(entry.name, [_overtaken(entry, said)]) from error
-            # Not all at once again, and not the same one first for ever.
-            longest = min(_LONGEST_WAIT, 0.25 * 2**entry.repeats)
-            seconds = random.uniform(longest / 2, longest)  # noqa: S311 - nothing to guess
-            tell(
-                f"{_OURS}model {entry.name}: another run wrote to {entry.target} first; again in {seconds:.1f} s"
-            )
-            time.sleep(seconds)
-            entry.repeat()
-
-
-def _said(error: Exception) -> str:
-    """Return what an error says, of one of dbt's without what dbt puts around it."""
-    return str(getattr(error, "msg", error))
-
-
-def _overtaken(entry: Entry, said: str) -> str:
-    return (
-        f"other runs wrote to {entry.target} first, {_RUNS} times in a row ({said.splitlines()[-1]}); nothing was"
-        f" written, so run it again when fewer processes write to it"
+    """Run, and begin anew what others get ahead of, up to the commit."""
+    return repeated(
+        Writer(entry.engine, entry.name, entry.target),
+        lambda: run(entry),
+        tell,
+        is_over=lambda: entry.is_committed,
+        repeat=entry.repeat,
     )
 
 
@@ -435,7 +406,7 @@ def _shown(run: Mapping[str, object]) -> tuple[str, ...]:
     # model.shop.customers, and model.shop.users.v2
     name = str(run["model"]).split(".", 2)[-1]
     version = f" (version {run['version']})" if run["version"] else ""
-    said = str(run["message"]).removeprefix(_OURS).removeprefix(f"model {name.split('.')[0]}: ")
+    said = str(run["message"]).removeprefix(OWN).removeprefix(f"model {name.split('.')[0]}: ")
     seconds = float(str(run["seconds"]))
     return (str(run["ended_at"])[:19], name, str(run["status"]), f"{seconds:.2f}", f"{said}{version}")
 

@@ -73,6 +73,22 @@ class _Remembered:
     changes: ChangeFeed = field(default_factory=ChangeFeed)
 
 
+def there_now(model: Model, ask: Ask) -> dict[str, bool]:
+    """Return which relations are there now, where another run may have made them since dbt looked; else nothing."""
+    there = model.relations
+    query = model.engine.list_tables(there.target, there.companion, there.changes, there.quarantine)
+    if not query:
+        return {}
+    is_view = {str(name).removeprefix("="): bool(view) for name, view in ask(query)}
+    return {
+        "target": there.identifier in is_view,
+        "companion": there.companion_identifier in is_view,
+        "changes": there.changes_identifier in is_view,
+        "quarantine": there.quarantine_identifier in is_view,
+        "target_is_view": is_view.get(there.identifier, False),
+    }
+
+
 def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tuple[Spec, State]:
     """Return the options of a run and the state before it; what the engine refuses of the options' SQL is part of it.
 

@@ -6,7 +6,7 @@ Not here: runs (`bridge`), and the decisions, which live in `materializations`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dbt_auto_cdc import commands, names, served
@@ -15,8 +15,9 @@ from dbt_auto_cdc.engines import required
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.materializations import adopt, clone, forget, journal, move, reset, trim
 from dbt_auto_cdc.materializations.tables import Table
-from dbt_auto_cdc.observe import Ask, Existing, describe, knows_feed, observe, positions_of
+from dbt_auto_cdc.observe import Ask, Existing, describe, knows_feed, observe, positions_of, there_now
 from dbt_auto_cdc.relations import Beside, quarantine_identifier, relations_of
+from dbt_auto_cdc.repeats import begun_again
 from dbt_auto_cdc.resolve import sequence_columns
 from dbt_auto_cdc.scd.changes import sequence_expression
 from dbt_auto_cdc.spec import AppendFlow, AutoCdc, RecomputedTable, ReplaceUsing, ReplaceWhere, Spec, unquoted
@@ -77,6 +78,7 @@ def plan_adoption(
     """Observe through `ask` and return the plan of taking the table that is there over."""
     served.refuse_operation(model.engine, model.name, "adopt")
     existing = Existing(target_exists, companion_exists, target_is_view)
+    existing = replace(existing, **there_now(model, ask))
     spec, state = observe(model, existing, ask)
     return adopt.plan(
         Table(model.name, spec, state, model.relations, model.engine),
@@ -114,6 +116,7 @@ def plan_reset(
 ) -> Plan:
     """Return the plan of forgetting how far a model's streams were read, all or those that are named."""
     companion = model.relations.companion
+    companion_exists = there_now(model, ask).get("companion", companion_exists)
     if companion_exists and not model.engine.transactions and journal.left_over(companion, ask):
         problem = "a run of it was stopped while it wrote, and would still remember how far it read"
         raise AutoCdcError(model.name, [f"{problem}; run the model, which finishes that, and then reset it"])
@@ -127,20 +130,22 @@ def plan_forget(  # noqa: PLR0913 - one call from Jinja, all by name
     """Return the plan of forgetting keys; `beside` names the tables that there are beside the target."""
     served.refuse_operation(model.engine, model.name, "forget_keys")
     spec, relations, engine = model.spec, model.relations, model.engine
-    if target_is_view:
+    found = there_now(model, ask)
+    target_exists = found.get("target", target_exists)
+    if found.get("target_is_view", target_is_view):
         raise AutoCdcError(
             model.name, [f"{relations.target} is a view, so it was cloned; forget keys in the original"]
         )
     words = {
-        names.COMPANION: forget.COMPANION,
-        names.CHANGES: forget.CHANGES,
-        names.QUARANTINE: forget.QUARANTINE,
+        names.COMPANION: (forget.COMPANION, "companion"),
+        names.CHANGES: (forget.CHANGES, "changes"),
+        names.QUARANTINE: (forget.QUARANTINE, "quarantine"),
     }
     there = {forget.TARGET: relations.target} if target_exists else {}
     there |= {
-        words[suffix]: relation
+        words[suffix][0]: relation
         for suffix, (name, relation) in zip(names.BESIDE, relations.beside, strict=True)
-        if suffix in words and name in beside
+        if suffix in words and found.get(words[suffix][1], name in beside)
     }
     held = {
         word: forget.Held(relation, describe(engine, ask, f"select * from {relation}"))
@@ -173,6 +178,7 @@ def plan_trim(  # noqa: PLR0913 - one call from Jinja, all by name
     feed: str,
     quarantine: str,
     log: str,
+    companion: str,
     keep_last: object,
     older_than: object,
     tables: object,
@@ -182,7 +188,9 @@ def plan_trim(  # noqa: PLR0913 - one call from Jinja, all by name
     served.refuse_operation(engine, name, "trim")
     chosen = trim.chosen(name, tables)
     limits = trim.limits(model=name, keep_last=keep_last, older_than=older_than)
-    plans = [trim.trim_changes(name, feed, limits, engine)] if feed and trim.CHANGES in chosen else []
+    plans: list[Plan] = []
+    if feed and trim.CHANGES in chosen:
+        plans.append(trim.trim_changes(name, feed, limits, engine=engine, companion=companion))
     if quarantine and trim.QUARANTINE in chosen:
         plans.append(trim.trim_quarantine(name, quarantine, limits, engine))
     return [*plans, *([trim.trim_log(log, limits, engine)] if log and trim.EVENT_LOG in chosen else [])]
@@ -271,6 +279,7 @@ def plan_clone(
 
 EXPORTS: dict[str, Callable[..., object]] = {
     "adopted": adopted,
+    "begun_again": begun_again,
     "call_in_model": call_in_model,
     "clone_arguments": clone_arguments,
     "explain": explain,

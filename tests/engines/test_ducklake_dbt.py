@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import dbt.context.base
 import pytest
 import yaml
 
@@ -317,6 +318,66 @@ def test_a_process_that_is_killed(shop: Project, start: Callable[[int], Process]
     last.finish()
     assert sorted(row[:2] for batch in BATCHES[:2] for row in batch) == rows(shop, "adds", "id, city")
     assert 6 == len(rows(shop, "twos"))
+
+
+OPERATIONS = {
+    "reset_streams": "model: adds",
+    "forget": "{model: twos, keys: [1]}",
+    "trim": "{models: [adds], keep_last: 1, tables: [changes]}",
+}
+
+
+@contextmanager
+def rival(monkeypatch: pytest.MonkeyPatch, project: Project, *statements: str) -> Iterator[list[object]]:
+    """Let another process send statements before the first plan is committed, and give what is done with plans."""
+    exported = dbt.context.base.get_context_modules()["auto_cdc"]
+    execute, attempts = exported.run_plan, list[object]()
+
+    def run_plan(**arguments: Any) -> object:
+        attempts.append(execute(**arguments))
+        if len(attempts) == 1:
+            for sql in statements:
+                project.execute(sql)
+        return attempts[-1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(exported, "run_plan", run_plan)
+        yield attempts
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_operations_are_begun_again(shop: Project, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operation that another process gets ahead of looks anew at what that left, and does all of it once."""
+    for batch in BATCHES[:2]:
+        arrive(shop, *batch)
+        shop.succeed("run", "--select", "adds", "twos")
+    as_a_run = "update {0}__auto_cdc set __auto_cdc_kind = __auto_cdc_kind where __auto_cdc_kind = 'control'"
+    with rival(monkeypatch, shop, *(as_a_run.format(name) for name in ("adds", "twos"))) as attempts:
+        shop.succeed("run-operation", f"auto_cdc.{operation}", "--args", OPERATIONS[operation])
+    assert 2 == len(attempts)
+    assert 1 == shop.log.count("another run wrote to"), shop.log
+    if operation == "reset_streams":
+        assert [(0,)] == rows(shop, "adds__auto_cdc where __auto_cdc_kind = 'position'", "count(*)")
+    elif operation == "forget":
+        assert [] == rows(shop, "twos where id = 1")
+        gone = rows(shop, "twos__auto_cdc_changes where id = 1", "_change_type, __START_AT")
+        assert [("delete", 1), ("delete", 2)] == gone
+    else:
+        assert [(2,)] == rows(shop, "adds__auto_cdc_changes", "distinct _commit_version")
+
+
+def test_adopting_twice(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two processes that take one table over, the later one is told that it is done."""
+    arrive(shop, *BATCHES[0])
+    shop.execute("create table ones as select id, city from feed")
+    adopt = ("run-operation", "auto_cdc.adopt", "--args", "model: ones")
+    shop.succeed(*adopt)
+    shop.execute("create table kept as select * from ones__auto_cdc; drop table ones__auto_cdc")
+    with rival(monkeypatch, shop, "create table ones__auto_cdc as select * from kept"):
+        said = shop.fail(*adopt)
+    assert "another run wrote to" in said
+    assert "has its companion" in said
+    assert rows(shop, "kept") == rows(shop, "ones__auto_cdc")
 
 
 def test_around_a_model(project: Project) -> None:

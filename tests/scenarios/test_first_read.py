@@ -71,6 +71,7 @@ class Place:
             feed='"source__auto_cdc_changes"',
             quarantine="",
             log="",
+            companion="",
             keep_last=keep,
             older_than=None,
             tables=None,

@@ -21,9 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TYPES = {"id": "INTEGER", "v": "VARCHAR", "day": "INTEGER", "n": "INTEGER"}
+# What lists the indexes of a schema, where there are any.
+INDEXES = {
+    "duckdb": "select index_name from duckdb_indexes() where schema_name = '{}'",
+    "postgres": "select indexname from pg_indexes where schemaname = '{}' and tablename = 'moved'",
+}
 OPTIONS: dict[str, Any] = {
     "keys": ["id"],
-    "sequence_by": ["day", "n"],
+    "sequence_by": "day" if databases.chosen() == "ducklake" else ["day", "n"],
     "except_column_list": ["day", "n"],
     "stored_as_scd_type": 2,
     "change_data_feed": True,
@@ -109,7 +114,9 @@ def test_a_target_in_another_schema(connection: Connection) -> None:
     target = Fed(connection)
     deliver(connection, (1, "a", 1, 1))
     target.run(OPTIONS)
-    connection.execute("create index of_target on target (id)")
+    listed = INDEXES.get(adapter_of(connection))
+    if listed:
+        connection.execute("create index of_target on target (id)")
     own = relation(connection, "target").schema
     other = f"other_{own}"
     connection.execute(f'create schema "{other}"')
@@ -121,11 +128,8 @@ def test_a_target_in_another_schema(connection: Connection) -> None:
         move(target, relation(connection, "target"), relation(connection, "moved", other))
         assert {"moved", "moved__auto_cdc", "moved__auto_cdc_changes"} == set(tables_in(connection, other))
         assert {"feed"} == set(tables_in(connection, own))
-        catalog = {
-            "duckdb": "select index_name from duckdb_indexes() where schema_name = '{}'",
-            "postgres": "select indexname from pg_indexes where schemaname = '{}' and tablename = 'moved'",
-        }[adapter_of(connection)]
-        assert [("of_target",)] == connection.execute(catalog.format(other)).fetchall()
+        if listed:
+            assert [("of_target",)] == connection.execute(listed.format(other)).fetchall()
     finally:
         connection.execute(f'drop schema "{other}" cascade')
 
@@ -153,6 +157,7 @@ def test_versions_that_stay(connection: Connection, limit: dict[str, Any], left:
         feed=f'"target{FEED}"',
         quarantine="",
         log="",
+        companion="",
         tables=None,
         **given,
     ):
@@ -180,6 +185,7 @@ def test_a_stream_that_missed_versions_is_refused(connection: Connection) -> Non
             feed=feed,
             quarantine="",
             log="",
+            companion="",
             keep_last=1,
             older_than=None,
             tables=None,
@@ -211,6 +217,7 @@ def test_the_log_keeps_the_last_runs_of_each_model(connection: Connection) -> No
         feed="",
         quarantine="",
         log="log",
+        companion="",
         keep_last=1,
         older_than=None,
         tables=["event_log"],
@@ -234,6 +241,7 @@ def test_the_quarantine_keeps_the_last_runs(connection: Connection, limit: dict[
         feed="",
         quarantine="dropped",
         log="",
+        companion="",
         tables=None,
         **given,
     )

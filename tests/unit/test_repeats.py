@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dbt_auto_cdc import event_log
+from dbt_auto_cdc import event_log, repeats
 from dbt_auto_cdc.engines import required
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.event_log import Entry
@@ -30,7 +30,7 @@ class Runs:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, failures: int, said: str = CONFLICT) -> None:
         self.failures, self.said = failures, said
         self.began, self.told, self.waited, self.refused = 0, list[str](), list[float](), list[str]()
-        monkeypatch.setattr(event_log.time, "sleep", self.waited.append)
+        monkeypatch.setattr(repeats.time, "sleep", self.waited.append)
 
     def __call__(self, entry: Entry) -> object:
         del entry

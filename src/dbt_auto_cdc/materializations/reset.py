@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, listed
+from dbt_auto_cdc.materializations.tables import marked
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.state import Position
 
@@ -46,4 +47,5 @@ def plan(model: Model, positions: Sequence[Position], wanted: Sequence[str] | st
         f"{position.name} (read up to {position.value})" if position.value else position.name
         for position in forgotten
     )
+    steps = (*steps, *marked(model.engine, model.relations.companion))
     return Plan(model.name, f"the next run reads from the beginning: {told}", steps)

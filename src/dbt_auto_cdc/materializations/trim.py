@@ -12,6 +12,7 @@ from datetime import timedelta
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, did_you_mean
+from dbt_auto_cdc.materializations.tables import marked
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.spec import Problem, distance
 from dbt_auto_cdc.sql import text
@@ -76,8 +77,11 @@ def chosen(model: str, tables: object) -> tuple[str, ...]:
     return tuple(named)
 
 
-def trim_changes(model: str, feed: str, limits: Limits, engine: Engine) -> Plan:
-    """Return the plan of trimming a change feed from its first version on; its last version stays in any case. Pure."""
+def trim_changes(model: str, feed: str, limits: Limits, *, engine: Engine, companion: str) -> Plan:
+    """Return the plan of trimming a change feed from its first version on; its last version stays in any case. Pure.
+
+    Whoever forgets a key notes where the feed begins, so that the two must not pass each other.
+    """
     version, last = names.COMMIT_VERSION, f"(select max({names.COMMIT_VERSION}) from {feed})"
     if limits.keep_last:
         going = f"{version} <= {last} - {limits.keep_last}"
@@ -85,7 +89,7 @@ def trim_changes(model: str, feed: str, limits: Limits, engine: Engine) -> Plan:
         recent = f"where {names.COMMIT_TIMESTAMP} >= {limits.oldest(engine)}"
         going = f"{version} < coalesce((select min({version}) from {feed} {recent}), {last})"
     step = Step("trim the change feed", f"delete from {feed} where {going}", counts=ROWS)
-    return Plan(model, f"trimmed {feed}", (step,))
+    return Plan(model, f"trimmed {feed}", (step, *(marked(engine, companion) if companion else ())))
 
 
 def trim_quarantine(model: str, quarantine: str, limits: Limits, engine: Engine) -> Plan:

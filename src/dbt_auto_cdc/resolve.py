@@ -573,9 +573,10 @@ class _Resolver:
         types = {column.name: column.type for column in self.state.feed}
         compared = [types[part] for part in parts] if len(parts) > 1 else [sequence_type]
         if any(kind and not engine.is_orderable(kind) for kind in compared):
+            lists = ", or a list of such columns" if engine.takes_list(option) else ""
             self.problems.append(
                 f"{option} has type {sequence_type}, which has no order; use a number, a date, a timestamp or"
-                f" text, or a list of such columns"
+                f" text{lists}"
             )
         return parts
 

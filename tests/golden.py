@@ -56,13 +56,15 @@ MODES: dict[str, dict[str, Any]] = {
         "stored_as_scd_type": 2,
         "track_history_except_column_list": ["note"],
     },
-    "scd1_partial": {
+    "scd1_expectations": {
         **EVENTS,
         "except_column_list": ["operation"],
-        "ignore_null_updates": True,
         "expect_all": {"named": "name is not null"},
         "expect_all_or_drop": {"recent": "changed_at >= '2020-01-01'"},
+        "expectations_quarantine": True,
+        "tombstone_retention": "2 days",
     },
+    "scd1_partial": {**EVENTS, "except_column_list": ["operation"], "ignore_null_updates": True},
     "scd2_partial": {
         **EVENTS,
         "stored_as_scd_type": 2,

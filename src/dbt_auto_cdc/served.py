@@ -13,15 +13,11 @@ from dbt_auto_cdc.flows import Flow
 from dbt_auto_cdc.reads import Read
 from dbt_auto_cdc.spec import Spec
 
-# What people call several options, where none of them is served.
-_TOGETHER = {
-    "partial updates": {
-        "ignore_null_updates",
-        "ignore_null_updates_column_list",
-        "ignore_null_updates_except_column_list",
-        "columns_to_update",
-    },
-    "expectations": {"expect_all", "expect_all_or_fail", "expect_all_or_drop"},
+_PARTIAL_UPDATES = {
+    "ignore_null_updates",
+    "ignore_null_updates_column_list",
+    "ignore_null_updates_except_column_list",
+    "columns_to_update",
 }
 
 
@@ -40,20 +36,12 @@ def problems_of(
         elif not wrong and value:
             instead = "set it to false" if value is True else "leave it out"
             problems.append(f"{option} is set, which is not served on {engine.name}; {instead} there")
-    if flows and "flows" in engine.not_served:
-        problems.append(
-            f"it has flows, which are not served on {engine.name}; bring them together in one SELECT with union all"
-        )
-    elif not engine.transactions and any(flow.is_snapshot for flow in flows):
+    if not engine.transactions and any(flow.is_snapshot for flow in flows):
         problems.append(
             f"it has a flow of whole dumps beside changes, which is not served on {engine.name}; use another engine for"
             f" it"
         )
-    if reads and "reads" in engine.not_served:
-        problems.append(
-            f"it reads step by step, which is not served on {engine.name}; select from the relation itself"
-        )
-    elif not engine.transactions and any(read.options.get("change_feed") for read in reads):
+    if not engine.transactions and any(read.options.get("change_feed") for read in reads):
         problems.append(
             f"it streams a change feed, which is not served on {engine.name}; name an offset, or select from the"
             f" relation itself"
@@ -63,17 +51,12 @@ def problems_of(
 
 def lacks(engine: Engine) -> list[str]:
     """Return what an engine does not serve, for people, with options as they are written."""
-    left = list(engine.not_served)
-    found = []
-    for word, options in _TOGETHER.items():
-        if options <= set(left):
-            found.append(word)
-            left = [option for option in left if option not in options]
-    found += [f"`{option.replace('=', ': ')}`" for option in left if option not in {"flows", "reads"}]
+    left = [option for option in engine.not_served if option not in _PARTIAL_UPDATES]
+    found = [f"`{option.replace('=', ': ')}`" for option in left]
+    if set(engine.not_served) & _PARTIAL_UPDATES:
+        found.insert(0, "partial updates")
     if not engine.transactions:
-        found.append("flows" if "flows" in left else "whole dumps beside changes")
-        found += ["`stream`"] if "reads" in left else []
-        found += ["enforced contracts", "operations that change tables"]
+        found += ["whole dumps beside changes", "enforced contracts", "operations that change tables"]
     if not engine.reads_files:
         found.append("`read_files`")
     if not engine.logs_runs:

@@ -16,8 +16,10 @@ import pytest
 from dbt_auto_cdc.engines import engine_for
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.engines.duckdb import DuckDB
-from tests.databases import Stopped, create_table, tables_of
+from tests.databases import Stopped, add_rows, create_table, tables_of
 from tests.direct import Direct
+from tests.flow_sql import FlowSql, compiled
+from tests.stream_sql import stream
 
 pytestmark = pytest.mark.only_on("duckdb")
 
@@ -29,8 +31,17 @@ create macro generate_uuid() as cast(uuid() as varchar);
 create macro uuid_string() as cast(uuid() as varchar);
 create macro to_json_string(value) as coalesce(cast(to_json(value) as varchar), 'null');
 create macro equal_null(a, b) as a is not distinct from b;
+create macro bitshiftright(a, b) as a >> b;
+create macro bitwise_right_shift(a, b) as a >> b;
 """
-COLUMNS = {"id": "INTEGER", "part": "VARCHAR", "v": "VARCHAR", "op": "VARCHAR", "seq": "BIGINT"}
+COLUMNS = {
+    "id": "INTEGER",
+    "part": "VARCHAR",
+    "v": "VARCHAR",
+    "op": "VARCHAR",
+    "seq": "BIGINT",
+    "n": "BIGINT",
+}
 EVENTS = {
     "keys": ["id", "part"],
     "sequence_by": "seq",
@@ -40,15 +51,30 @@ EVENTS = {
 DUMPS = {"materialized": "auto_cdc_snapshot", "keys": ["id", "part"], "snapshot_version": "seq"}
 MODES: dict[str, dict[str, Any]] = {
     "scd1": {**EVENTS, "apply_as_truncates": "op = 'T'", "except_column_list": ["op", "seq"]},
+    "scd1_expectations": {
+        **EVENTS,
+        "expect_all": {"known": "v is not null"},
+        "expect_all_or_drop": {"has_part": "part <> '-'", "has_value": "v <> 'c'"},
+        "expectations_quarantine": True,
+        "tombstone_retention": 4,
+    },
     "scd2": {
         **EVENTS,
         "stored_as_scd_type": 2,
         "track_history_column_list": ["v"],
         "except_column_list": ["op"],
     },
+    "bitemporal": {
+        **EVENTS,
+        "stored_as_scd_type": "bitemporal",
+        "system_sequence_by": "n",
+        "except_column_list": ["op", "n"],
+    },
     "snapshot_scd1": {**DUMPS, "max_delete_ratio": 1.0},
     "snapshot_scd2": {**DUMPS, "stored_as_scd_type": 2, "track_history_except_column_list": ["op"]},
     "append_flow": {"materialized": "append_flow"},
+    "stream": {"materialized": "append_flow"},
+    "stream_flows": {**EVENTS, "stored_as_scd_type": 2, "except_column_list": ["n", "op"]},
     "replace_using": {"materialized": "replace_using", "replace_using": ["id", "part"], "sequence_by": "seq"},
     "replace_where": {"materialized": "replace_where", "replace_where": "id between 1 and 2"},
 }
@@ -70,8 +96,9 @@ def lent(adapter_type: str) -> Engine:
         describe_relation = Engine.describe_relation
         is_orderable = DuckDB.is_orderable
         has_equality = Engine.has_equality
+        utc_now = DuckDB.utc_now
 
-    return Lent(**vars(engine))
+    return Lent(**{**vars(engine), "moment_type": "timestamp"})
 
 
 class Borrowed:
@@ -132,16 +159,33 @@ def feed(number: int, mode: str) -> list[dict[str, Any]]:
             "v": source.choice(["it's", "b\\n", "c", None]),
             "op": source.choice(kinds),
             "seq": number * 2 + source.randint(0, 6),
+            "n": number * 9 + place,
         }
-        for _ in range(source.randint(3, 8))
+        for place in range(source.randint(3, 8))
     ]
 
 
+# Of every run another one: a number, which may leave some out, and times.
+OF_THE_RUN = {"__auto_cdc_run", "_run_id", "_quarantined_at"}
+
+
 def rows(target: Direct) -> list[tuple[str, ...]]:
-    """Return a target's rows as text, in any order, without the number of the run, which may leave some out."""
+    """Return a target's rows as text, in any order, and what is in its quarantine."""
+    kept = {"target__auto_cdc_quarantine"} & set(tables_of(target.connection))
+    every = [target, *(Direct(target.connection, name=name) for name in kept)]
     return sorted(
-        tuple(str(value) for name, value in row.items() if name != "__auto_cdc_run") for row in target.rows()
+        tuple(str(value) for name, value in row.items() if name not in OF_THE_RUN)
+        for each in every
+        for row in each.rows()
     )
+
+
+def fill(connection: Any, number: int, mode: str) -> None:
+    """Bring a run's rows into the feed: in the place of those before, or behind them where it is read as a stream."""
+    if mode.startswith("stream") and number:
+        add_rows(connection, "feed", COLUMNS, feed(number, mode))
+    else:
+        create_table(connection, "feed", COLUMNS, feed(number, mode))
 
 
 def right(mode: str) -> list[list[tuple[str, ...]]]:
@@ -150,10 +194,18 @@ def right(mode: str) -> list[list[tuple[str, ...]]]:
     with duckdb.connect(config={"threads": 1}) as connection:
         target = Direct(connection)
         for number in range(RUNS):
-            create_table(connection, "feed", COLUMNS, feed(number, mode))
-            target.run(MODES[mode])
+            fill(connection, number, mode)
+            target.run(MODES[mode], sql=model_of(mode))
             found.append(rows(target))
     return found
+
+
+def model_of(mode: str) -> str:
+    """Return what the model selects."""
+    read = f"select * from {stream('feed', offset='n')} as streamed" if mode.startswith("stream") else ""
+    if mode == "stream_flows":
+        return compiled(FlowSql("new", read), FlowSql("first", "select * from feed", {"once": True}))
+    return read or "select * from feed"
 
 
 @pytest.mark.parametrize("adapter_type", RENDERED)
@@ -165,19 +217,20 @@ def test_streams_that_are_stopped(monkeypatch: pytest.MonkeyPatch, mode: str, ad
     with borrowed(monkeypatch, adapter_type) as connection:
         target = Direct(connection)  # type: ignore[arg-type]
         for number in range(RUNS):
-            create_table(connection, "feed", COLUMNS, feed(number, mode))  # type: ignore[arg-type]
+            fill(connection, number, mode)
             connection.written, connection.stop_after = 0, source.randint(0, longest - 1)
             try:
-                target.run(config)
+                target.run(config, sql=model_of(mode))
             except Stopped:
                 connection.written, connection.stop_after = 0, None
-                target.run(config)
+                target.run(config, sql=model_of(mode))
                 stops += 1
             longest, connection.stop_after = connection.written, None
             assert expected[number] == rows(target), number
         left = connection.execute("select count(*) from target__auto_cdc where __auto_cdc_kind = 'journal'")
         assert [(0,)] == left.fetchall()
-        assert {"feed", "target", "target__auto_cdc"} == set(tables_of(connection))  # type: ignore[arg-type]
+        kept = {"target__auto_cdc_quarantine"} if "expectations" in mode else set()
+        assert {"feed", "target", "target__auto_cdc", *kept} == set(tables_of(connection))  # type: ignore[arg-type]
     assert stops > RUNS // 2
 
 

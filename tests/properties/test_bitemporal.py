@@ -187,6 +187,8 @@ def follow(connection: Connection, stream: Stream, *, rereads: bool = False) -> 
         events = [*applied, *run] if rereads else run
         target.run(events)
         applied += [known for known in run if known.identity in target.model.known]
+    if not applied:
+        return  # every run was refused, and there is no target yet
     before = target.contents()
     figures = target.send(list(target.model.known.values()))
     assert [0, 0] == [figures[name] for name in ("num_upserted_rows", "num_deleted_rows")]

@@ -20,9 +20,7 @@ from dbt_auto_cdc.engines import HOW_TO_ADD_ONE, engine_for, required, supported
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.plan import Step
 from dbt_auto_cdc.sql import Query
-from tests.flow_sql import FlowSql, compiled
 from tests.golden import FOLDER, MODES, PLACE_OF_SCANS, PLACES, SCALE, engine_of, pinned, plans, with_scans
-from tests.stream_sql import stream
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -98,9 +96,9 @@ def test_every_engine_is_pinned() -> None:
 
 @pytest.mark.parametrize("name", RENDERED)
 def test_what_is_rendered_at_least(name: str) -> None:
-    """Both SCD types, of changes and of dumps, rows that are only added, and rows that are replaced."""
+    """All SCD types, of changes and of dumps, what is expected, rows that are only added, and that are replaced."""
     there = {path.stem for path in (FOLDER / name).glob("*.sql")}
-    assert {"scd1", "scd2", "snapshot_scd1", "snapshot_scd2"} <= there
+    assert {"scd1", "scd2", "bitemporal", "snapshot_scd1", "snapshot_scd2", "scd1_expectations"} <= there
     assert {"append_flow", "replace_using", "replace_where"} <= there
 
 
@@ -276,16 +274,6 @@ def opened(name: str, sql: str = "select * from feed", **config: Any) -> Any:
 
 EVENTS = {"keys": ["id"], "sequence_by": "seq"}
 REFUSED = {
-    "stored_as_scd_type=bitemporal": {
-        **EVENTS,
-        "stored_as_scd_type": "bitemporal",
-        "system_sequence_by": "known_at",
-    },
-    "materialized=auto_cdc_snapshot": {
-        "materialized": "auto_cdc_snapshot",
-        "keys": ["id"],
-        "snapshot_version": "day",
-    },
     "version_query": {
         "materialized": "auto_cdc_snapshot",
         "keys": ["id"],
@@ -297,15 +285,11 @@ REFUSED = {
         "sequence_by": "seq",
         "equal_sequence": "append",
     },
-    "expect_all": {**EVENTS, "expect_all": {"a": "id > 0"}},
-    "expect_all_or_fail": {**EVENTS, "expect_all_or_fail": {"a": "id > 0"}},
-    "expect_all_or_drop": {**EVENTS, "expect_all_or_drop": {"a": "id > 0"}},
     "columns_to_update": {**EVENTS, "columns_to_update": "sent"},
     "ignore_null_updates": {**EVENTS, "ignore_null_updates": True},
     "ignore_null_updates_column_list": {**EVENTS, "ignore_null_updates_column_list": ["v"]},
     "ignore_null_updates_except_column_list": {**EVENTS, "ignore_null_updates_except_column_list": ["v"]},
     "change_data_feed": {**EVENTS, "change_data_feed": True},
-    "tombstone_retention": {**EVENTS, "tombstone_retention": 10},
 }
 
 
@@ -313,27 +297,13 @@ REFUSED = {
 def test_every_option_that_is_not_served_is_refused_by_its_name(name: str) -> None:
     """The message names the engine, the option, and the value where others are served."""
     engine = engine_of(name)
-    assert set(engine.not_served) <= {*REFUSED, "flows", "reads"}
-    for each in set(engine.not_served) & set(REFUSED):
+    assert set(engine.not_served) <= set(REFUSED)
+    for each in engine.not_served:
         option, _, value = each.partition("=")
         with pytest.raises(AutoCdcError) as refused:
             opened(name, **REFUSED[each])
         said = f"{option} is {value}" if value else f"{option} is set"
         assert f"model customers: {said}, which is not served on {engine.name}; " in str(refused.value)
-
-
-@pytest.mark.parametrize("name", [name for name in RENDERED if "flows" in engine_of(name).not_served])
-def test_flows_and_reads_are_refused(name: str) -> None:
-    """Nobody has looked at what they would be there."""
-    engine = engine_of(name)
-    flow = FlowSql("one", "select * from feed", {"sequence_by": "seq"})
-    for what, sql in (
-        ("it has flows", compiled(flow)),
-        ("it reads step by step", stream("feed", offset="seq")),
-    ):
-        read = sql if what == "it has flows" else f"select * from {sql}"
-        with pytest.raises(AutoCdcError, match=f"{what}, which (?:is|are) not served on {engine.name}; "):
-            opened(name, sql=read, keys=["id"], **({} if what == "it has flows" else {"sequence_by": "seq"}))
 
 
 @pytest.mark.parametrize("name", RENDERED)

@@ -83,9 +83,9 @@ def test_an_engine_lacks_what_it_refuses() -> None:
     """Each option that is not served is told by its name, or as one of several that people call by one."""
     engine = required("snowflake", "any")
     told = "; ".join(lacks(engine))
-    assert {"flows", "reads"} <= set(engine.not_served)
-    for option in set(engine.not_served) - {"flows", "reads"}:
-        words = {"expect": "expectations", "ignore": "partial updates", "columns": "partial updates"}
+    assert {"ignore_null_updates", "version_query"} <= set(engine.not_served)
+    for option in engine.not_served:
+        words = {"ignore": "partial updates", "columns": "partial updates"}
         word = words.get(option.partition("_")[0], f"`{option.replace('=', ': ')}`")
         assert word in told
 

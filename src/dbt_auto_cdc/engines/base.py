@@ -32,8 +32,8 @@ class Engine:
     is better changed where it is than removed and added anew. With `loses_lengths` most expressions forget the length
     or precision of a type, so that new tables are made of casts. Without `transactions` a run writes down what it is
     going to do before it does it (`materializations.journal`); `table_options` are what follows the columns of a table
-    there, and `not_served` names options that mean too much for it: of some, as in `equal_sequence=append`, one value;
-    `flows` and `reads` stand for what is in a model's SQL. One that `merges` does what is written down in one
+    there, and `not_served` names options that mean too much for it: of some, as in `equal_sequence=append`, one value.
+    One that `merges` does what is written down in one
     statement; `layout` is how the target's rows lie, as the model has it configured, and `text_limit` how many bytes a
     text has at most, if there is a limit. One that `replaces_tables` puts a new table in the place of one that is there
     at once. `scratch` is where a query's columns are told, by a relation beside the target. `moment_type` is the type
@@ -466,6 +466,10 @@ class Engine:
     def delete_located(self, relation: str, query: Query) -> str:
         """Return the statement that removes the rows whose locators a query gives."""
         return f"delete from {relation} where {self.locator} in (\n{query.render()}\n)"
+
+    def delete_below(self, relation: str, condition: str, column: str, bound: str) -> str:
+        """Return the statement that removes rows that meet a condition, below the one value that a query gives."""
+        return f"delete from {relation} where {condition} and {column} < (\n{bound}\n)"
 
     def delete_matching(self, relation: str, keys: list[str], query: Query) -> str:
         """Return the statement that removes the rows whose keys a query gives."""

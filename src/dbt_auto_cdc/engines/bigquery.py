@@ -6,6 +6,7 @@ Not here: its scripts and sessions; dbt sends each statement as a job of its own
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from dbt_auto_cdc.engines.base import NEXT
@@ -57,6 +58,16 @@ class BigQuery(Stepwise):
         known = narrow == wide or wide in _WIDER.get(narrow, set())
         return super().widens(stored, incoming) or (known and not is_limited and narrow not in _NESTED)
 
+    def minus(self, sequence: str, distance: float | timedelta) -> str:
+        """Return the sequence that lies `distance` below another."""
+        if isinstance(distance, timedelta):
+            return f"{sequence} - interval {int(distance.total_seconds())} second"
+        return super().minus(sequence, distance)
+
+    def utc_now(self) -> str:
+        """Return the time in UTC."""
+        return "current_datetime('UTC')"
+
     def named(self, query: Query, alias: str, columns: Mapping[str, str]) -> str:
         """Return a query to select from, by other names of its columns: those of what it is added to."""
         nulls = ", ".join(f"{self.null(kind)} as {column}" for column, kind in columns.items())
@@ -102,4 +113,4 @@ class BigQuery(Stepwise):
         return f" cluster by {', '.join(keys[:4])}" if self.layout and keys else ""
 
 
-ENGINE = BigQuery(**facts(name="BigQuery", identifier_limit=300, text_type="string"))
+ENGINE = BigQuery(**facts(name="BigQuery", identifier_limit=300, text_type="string", moment_type="datetime"))

@@ -89,6 +89,10 @@ class Redshift(Stepwise):
         """Return the statement that gives a column a wider type."""
         return Engine.widen_column(self, relation, column, type_name)
 
+    def utc_now(self) -> str:
+        """Return the time in UTC, which the clock of a session may not show."""
+        return "timezone('UTC', cast(getdate() as timestamp with time zone))"
+
     def describe(self, query: str) -> str:
         """Return the statements that tell a query's columns: those of a temporary table without rows."""
         table = names.DESCRIBED

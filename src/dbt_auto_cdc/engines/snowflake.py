@@ -16,6 +16,15 @@ from dbt_auto_cdc.sql import Query
 _NUMBER = re.compile(r"number\((?P<precision>\d+),\s*(?P<scale>\d+)\)")
 _TEXT = re.compile(r"varchar\((?P<length>\d+)\)")
 _TIMES = ("timestamp_ntz", "timestamp_ltz", "timestamp_tz")
+_MOMENT = "YYYY-MM-DD HH24:MI:SS.FF9"
+# How text is written that the settings of the session would have a part in.
+_WRITTEN = {
+    "date": "YYYY-MM-DD",
+    "time": "HH24:MI:SS.FF9",
+    "binary": "HEX",
+    **dict.fromkeys(_TIMES, f"{_MOMENT} TZH:TZM"),
+    "timestamp_ntz": _MOMENT,
+}
 
 
 class Snowflake(Stepwise):
@@ -43,8 +52,7 @@ class Snowflake(Stepwise):
         kind = head(type_name)
         if kind in _TIMES:
             return f"cast(date_part(epoch_nanosecond, {value}) as varchar)"
-        formats = {"date": "YYYY-MM-DD", "time": "HH24:MI:SS.FF9", "binary": "HEX"}
-        return f"to_varchar({value}, '{formats[kind]}')" if kind in formats else self.as_text(value)
+        return self.exactly(value, type_name)
 
     def is_same(self, left: str, right: str, *, type_name: str) -> str:
         """Return the condition that two values are the same, null being one: joins find rows by it."""
@@ -74,6 +82,19 @@ class Snowflake(Stepwise):
         scales = {kind.rpartition(",")[2].strip() for kind in (stored, incoming)}
         return len(scales) == 1 or "," not in incoming
 
+    def exactly(self, expression: str, type_name: str) -> str:
+        """Return the expression as text that gives the same value when it is cast back, in whatever session."""
+        written = _WRITTEN.get(head(type_name))
+        return f"to_varchar({expression}, '{written}')" if written else self.as_text(expression)
+
+    def halved(self, number: str, times: str) -> str:
+        """Return a whole number that is halved so many times."""
+        return f"bitshiftright({number}, {times})"
+
+    def utc_now(self) -> str:
+        """Return the time in UTC."""
+        return f"cast(sysdate() as {self.moment_type})"
+
     def named(self, query: Query, alias: str, columns: Mapping[str, str]) -> str:
         """Return a query to select from, by other names of its columns."""
         return f"(\nwith {alias} ({', '.join(columns)}) as (\n{query.render()}\n)\nselect * from {alias}\n) as {alias}"
@@ -92,4 +113,4 @@ class Snowflake(Stepwise):
         return f" cluster by ({', '.join(keys)})" if self.layout and keys else ""
 
 
-ENGINE = Snowflake(**facts(name="Snowflake", identifier_limit=255))
+ENGINE = Snowflake(**facts(name="Snowflake", identifier_limit=255, moment_type="timestamp_ntz"))

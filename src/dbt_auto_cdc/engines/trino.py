@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from dbt_auto_cdc.engines.base import NEXT
@@ -14,6 +15,7 @@ from dbt_auto_cdc.engines.stepwise import Stepwise, described_as, facts, head
 from dbt_auto_cdc.sql import text
 
 _INTEGERS = {"tinyint": 8, "smallint": 16, "integer": 32, "bigint": 64}
+_DAY = 24 * 60 * 60
 _NAME = re.compile(r'"(?:[^"]|"")*"|[^."]+')
 
 
@@ -58,6 +60,22 @@ class Trino(Stepwise):
         is_decimal = narrow.startswith("decimal(") and scales[0] == scales[1]
         return is_decimal or (narrow, wide) in {("integer", "bigint"), ("real", "double")}
 
+    def minus(self, sequence: str, distance: float | timedelta) -> str:
+        """Return the sequence that lies `distance` below another: from dates only whole days can be taken."""
+        if not isinstance(distance, timedelta):
+            return super().minus(sequence, distance)
+        seconds = int(distance.total_seconds())
+        number, unit = (seconds, "second") if seconds % _DAY else (seconds // _DAY, "day")
+        return f"{sequence} - interval '{number}' {unit}"
+
+    def halved(self, number: str, times: str) -> str:
+        """Return a whole number that is halved so many times."""
+        return f"bitwise_right_shift({number}, {times})"
+
+    def utc_now(self) -> str:
+        """Return the time in UTC."""
+        return f"cast(current_timestamp at time zone 'UTC' as {self.moment_type})"
+
     def describe(self, query: str) -> str:
         """Return the statements that tell a query's columns: with the types that they would have in a table."""
         return f"{described_as(self, query, 'table')}{NEXT}{self.describe_relation(self.scratch)}"
@@ -84,4 +102,4 @@ class Trino(Stepwise):
 
 
 # Not every catalog knows how to replace a table.
-ENGINE = Trino(**facts(name="Trino", identifier_limit=128, replaces_tables=False))
+ENGINE = Trino(**facts(name="Trino", identifier_limit=128, moment_type="timestamp(6)", replaces_tables=False))

@@ -14,7 +14,6 @@ from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.scd import bitemporal, combined, expectations, scd1, scd1_partial, scd2, snapshot
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import BITEMPORAL, SCD1, SCD2, FlowEvents
-from dbt_auto_cdc.sql import Query
 from dbt_auto_cdc.state import State
 
 
@@ -94,20 +93,11 @@ def _expire(job: Job) -> tuple[Step, ...]:
         for bound in (job.start_at, job.end_at):
             sequences += f"\nunion all\nselect {bound} from {job.target}"
     greatest = f"select max({names.SEQUENCE}) as sequence from (\n{sequences}\n) as sequences"
-    expired = (
-        f"cmp.{names.KIND} = 'delete'"
-        f" and cmp.{names.SEQUENCE} < {job.engine.minus('greatest.sequence', distance)}"
+    bound = job.engine.minus("greatest.sequence", distance)
+    sql = job.engine.delete_below(
+        job.companion,
+        f"{names.KIND} = 'delete'",
+        names.SEQUENCE,
+        f"select {bound} as bound from (\n{greatest}\n) as greatest",
     )
-    if not job.engine.transactions:
-        sql = f"merge into {job.companion} as cmp using (\n{greatest}\n) as greatest\non {expired}"
-        return (Step("let old tombstones go", f"{sql}\nwhen matched then delete"),)
-    query = (
-        Query()
-        .then("greatest", greatest)
-        .then(
-            "expired",
-            f"select {job.at_companion('cmp')} from {job.companion} as cmp cross join greatest\n"
-            f"where {expired}",
-        )
-    )
-    return (Step("let old tombstones go", job.engine.delete_located(job.companion, query)),)
+    return (Step("let old tombstones go", sql),)

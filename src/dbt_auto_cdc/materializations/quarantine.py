@@ -129,17 +129,17 @@ def _rows(job: Job, columns: Sequence[Output], stored: Mapping[str, Column]) -> 
         "dropped_rows",
         f"select\n    {comma(values)}\nfrom {job.working(names.CHECKED)} as chk\nwhere chk.{names.DROPPED}",
     )
-    new, old = (
+    these, those = (
         [engine.comparable(f"{side}.{name}", c.type) for name, c in zip(quoted, columns, strict=True)]
-        for side in ("new", "old")
+        for side in ("src", "kept")
     )
     known = ""
     if stored:
-        pairs = zip(new, old, columns, strict=True)
+        pairs = zip(these, those, columns, strict=True)
         alike = all_of(engine.is_same(one, other, type_name=c.type) for one, other, c in pairs)
-        known = f"\nwhere not exists (select 1 from {job.relations.quarantine} as old where {alike})"
-    place = f"row_number() over (partition by {', '.join(new)} order by new.{names.FAILED_EXPECTATIONS})"
-    query = query.then("placed", f"select new.*, {place} as {names.PLACE}\nfrom dropped_rows as new{known}")
+        known = f"\nwhere not exists (select 1 from {job.relations.quarantine} as kept where {alike})"
+    place = f"row_number() over (partition by {', '.join(these)} order by src.{names.FAILED_EXPECTATIONS})"
+    query = query.then("placed", f"select src.*, {place} as {names.PLACE}\nfrom dropped_rows as src{known}")
     run = f"cast({engine.text(job.state.run_id)} as {engine.text_type})"
     failed = names.FAILED_EXPECTATIONS
     own = {failed: failed, names.RUN_ID: run, names.QUARANTINED_AT: engine.utc_now()}

@@ -212,10 +212,10 @@ from (
 
 
 _RANGES = """
-select owner, next_end_at as end_at, false as is_base, start_at as tie,
-    case when block_start_at is not null and (endless > 0 or block_end_at >= start_at) then block_start_at
-        else start_at end as start_at
-from reached where is_block = 0"""
+select evt.owner, evt.next_end_at as end_at, false as is_base, evt.start_at as tie,
+    case when evt.block_start_at is not null and (evt.endless > 0 or evt.block_end_at >= evt.start_at)
+        then evt.block_start_at else evt.start_at end as start_at
+from reached as evt where evt.is_block = 0"""
 
 
 def _lined_up(job: Job) -> Query:
@@ -252,7 +252,7 @@ join kept on kept.locator = {job.at_companion("cmp")}"""
 def _arrived(job: Job) -> str:
     return f"""
 select evt.{job.engine.locator} as locator, part.line, evt.{names.SEQUENCE} as sequence,
-    evt.{names.SYSTEM_SEQUENCE} as system
+    evt.{names.SYSTEM_SEQUENCE} as system_at
 from {job.events} as evt
 {_joined_to_parts(job, "evt")}
 where evt.{job.engine.locator} not in (select locator from copies)"""
@@ -262,7 +262,7 @@ def _known(job: Job) -> str:
     """The companion's events in the parts, each with the system time at which it was replaced."""
     return f"""
 select {job.at_companion("cmp")} as locator, part.line, touched.{names.FIRST} as first, cmp.{names.KIND} as kind,
-    cmp.{names.SEQUENCE} as sequence, cmp.{names.SYSTEM_SEQUENCE} as system,
+    cmp.{names.SEQUENCE} as sequence, cmp.{names.SYSTEM_SEQUENCE} as system_at,
     lead(cmp.{names.SYSTEM_SEQUENCE}) over (
         partition by part.line, cmp.{names.SEQUENCE} order by cmp.{names.SYSTEM_SEQUENCE}
     ) as next_system,
@@ -274,20 +274,20 @@ left join {job.working(names.STORED)} as base on base.owner = touched.{names.OWN
 
 
 # An event is quiet if there is no other word about its business time, and inner if no version starts with it.
-_MIXED = """
-select *, lag(is_quiet) over events_of_line as after_quiet,
-    lead(is_quiet and not starts) over events_of_line as before_inner
+_OF_LINE = "partition by line order by sequence, system_at"
+_MIXED = f"""
+select *, lag(is_quiet) over ({_OF_LINE}) as after_quiet,
+    lead(is_quiet and not starts) over ({_OF_LINE}) as before_inner
 from (
     select *, is_base and kind = 'upsert' and count(*) over (partition by line, sequence) = 1 as is_quiet
     from (
-        select locator, line, sequence, system, kind, starts, system < first as is_base, false as is_new
+        select locator, line, sequence, system_at, kind, starts, system_at < first as is_base, false as is_new
         from known
-        where system >= first or next_system is null or next_system >= first
+        where system_at >= first or next_system is null or next_system >= first
         union all
-        select null, line, sequence, system, null, false, false, true from arrived
+        select null, line, sequence, system_at, null, false, false, true from arrived
     ) as seen
-) as told
-window events_of_line as (partition by line order by sequence, system)"""
+) as told"""
 
 _KEPT = """
 select locator, line, is_base from mixed
@@ -308,13 +308,13 @@ def _built(job: Job) -> Query:
     if job.sparse:
         lined = f"""
 select evt.{job.engine.locator} as event, evt.{names.LINE_NUMBER} as line, evt.{names.KIND} as kind,
-    evt.{names.SEQUENCE} as sequence, evt.{names.SYSTEM_SEQUENCE} as system, false as is_base, false as starts
+    evt.{names.SEQUENCE} as sequence, evt.{names.SYSTEM_SEQUENCE} as system_at, false as is_base, false as starts
 from {line(job)} as evt"""
         return Query().then("lined", lined)
     copies = f"evt.{job.engine.locator} not in (select locator from copies)"
     lined = f"""
 select evt.{job.engine.locator} as event, touched.{names.OWNER} as line, evt.{names.KIND} as kind,
-    evt.{names.SEQUENCE} as sequence, evt.{names.SYSTEM_SEQUENCE} as system, false as is_base, false as starts
+    evt.{names.SEQUENCE} as sequence, evt.{names.SYSTEM_SEQUENCE} as system_at, false as is_base, false as starts
 from {job.events} as evt
 join {job.working(names.TOUCHED)} as touched on {job.same_key("touched", "evt")}
 where {copies}"""
@@ -330,7 +330,7 @@ def _touching(job: Job) -> Query:
     """The events of the touched parts. Versions of the base start where they did: what is written is not cut anew."""
     lined = f"""
 select evt.{job.engine.locator} as event, evt.{names.LINE_NUMBER} as line, evt.{names.KIND} as kind,
-    evt.{names.SEQUENCE} as sequence, evt.{names.SYSTEM_SEQUENCE} as system, evt.{names.IS_BASE} as is_base,
+    evt.{names.SEQUENCE} as sequence, evt.{names.SYSTEM_SEQUENCE} as system_at, evt.{names.IS_BASE} as is_base,
     base.start_at is not null as starts
 from {line(job)} as evt
 join {job.working(names.PARTS)} as part on part.line = evt.{names.LINE_NUMBER}

@@ -40,7 +40,7 @@ def _read(job: Job) -> Step:
     expected = job.spec.expectations
     said = [f"{_satisfies(job, one)} as {names.PASSES}{one.number}" for one in expected]
     query = query.then("judged", f"select\n    {comma(['src.*', *said])}\nfrom evaluated as src")
-    drops = [f"src.{names.PASSES}{one.number} is false" for one in expected if one.drops]
+    drops = [f"not coalesce(src.{names.PASSES}{one.number}, true)" for one in expected if one.drops]
     if drops:
         query = query.then(
             "checked", f"select src.*, ({any_of(drops)}) as {names.DROPPED}\nfrom judged as src"

@@ -39,18 +39,19 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.resolve import Output
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.scd.scd2 import differences
-from dbt_auto_cdc.sql import Query, any_of
+from dbt_auto_cdc.sql import Query, any_of, indented
 
 # Sizes of blocks: more moments than 2 ** 31 no key has.
-_SIZES = (
-    "select * from (values " + ", ".join(f"({n}, {2**n})" for n in range(32)) + ") as sizes (level, size)"
-)
+_SIZES = "\nunion all ".join(["select 0 as level, 1 as size", *(f"select {n}, {2**n}" for n in range(1, 32))])
 # A place behind all others, of the type in which some engines number rows.
 _END = 2**31 - 1
 
 SO_FAR = "rows between unbounded preceding and current row"
 BEFORE = "rows between unbounded preceding and 1 preceding"
 _BEHIND = "rows between 1 following and unbounded following"
+# The windows are not called by names, which not every engine has.
+_OF_LINE = "partition by line order by place"
+_OF_PLACE = "partition by line, place order by moment"
 
 
 def line(job: Job) -> str:
@@ -61,8 +62,8 @@ def line(job: Job) -> str:
 def steps(job: Job, lined: Query) -> list[tuple[str, str, Query]]:
     """Return the working tables up to the last before `versions`: what each is for, its suffix, and its rows.
 
-    `lined` gives one row per event: its locator in `line` as event, line, kind, sequence, system, is_base, and whether
-    a version of the base starts with it.
+    `lined` gives one row per event: its locator in `line` as event, line, kind, sequence, system_at, is_base, and
+    whether a version of the base starts with it.
     """
     return [
         ("place the events on both axes", names.PLACED, _placed(lined)),
@@ -80,13 +81,13 @@ def steps(job: Job, lined: Query) -> list[tuple[str, str, Query]]:
 
 _RANKED = """
 select *, dense_rank() over (partition by line order by sequence) as place,
-    case when is_base then 0 else dense_rank() over (partition by line, is_base order by system) end as moment
+    case when is_base then 0 else dense_rank() over (partition by line, is_base order by system_at) end as moment
 from counted where not is_lone"""
 
-_NUMBERED = """
-select *, row_number() over (partition by line order by place, moment) as number,
+_NUMBERED = f"""
+select *, row_number() over ({_OF_LINE}, moment) as number,
     1 + max(moment) over (partition by line) as moments,
-    lead(moment) over (partition by line, place order by moment) as replaced
+    lead(moment) over ({_OF_PLACE}) as replaced
 from ranked"""
 
 _PLACES = """
@@ -95,22 +96,27 @@ from numbered group by line, place"""
 
 _FACING = f"""
 select line, place,
-    lag(last_number) over places_of_line as before, lag(last_moment) over places_of_line as before_moment,
-    lead(last_number) over places_of_line as after, lead(last_moment) over places_of_line as after_moment,
-    min(first_moment) over (partition by line order by place {_BEHIND}) as first_after
-from places
-window places_of_line as (partition by line order by place)"""
+    lag(last_number) over ({_OF_LINE}) as number_before, lag(last_moment) over ({_OF_LINE}) as moment_before,
+    lead(last_number) over ({_OF_LINE}) as number_after, lead(last_moment) over ({_OF_LINE}) as moment_after,
+    min(first_moment) over ({_OF_LINE} {_BEHIND}) as first_after
+from places"""
 
 _PLACED = """
-select event, evt.line, kind, sequence, system, is_base, starts, is_lone, evt.place, moment, number, moments,
-    coalesce(replaced, moments) as until, before,
-    case when after_moment <= moment then after end as after,
-    not (before is null or before_moment <= moment) as seeks_before,
-    not (after is null or after_moment <= moment or first_after > moment) as seeks_after
+select event, evt.line, kind, sequence, system_at, is_base, starts, is_lone, evt.place, moment, number, moments,
+    coalesce(replaced, moments) as until, number_before as before,
+    case when moment_after <= moment then number_after end as after,
+    not (number_before is null or moment_before <= moment) as seeks_before,
+    not (number_after is null or moment_after <= moment or first_after > moment) as seeks_after
 from numbered as evt join facing on facing.line = evt.line and facing.place = evt.place
 union all
-select event, line, kind, sequence, system, is_base, starts, is_lone, 1, 1, 1, 2, 2, null, null, false, false
+select event, line, kind, sequence, system_at, is_base, starts, is_lone, 1, 1, 1, 2, 2, null, null, false, false
 from counted where is_lone"""
+
+
+def _once(columns: str, *selects: str) -> str:
+    """Return the rows of some SELECTs, each once: `union` alone means something else on some engines, or nothing."""
+    every = "\nunion all\n".join(selects)
+    return f"select distinct {columns} from (\n{indented(every)}\n) as every_row"
 
 
 def _placed(lined: Query) -> Query:
@@ -205,23 +211,22 @@ left join {placed} as next on next.line = beside.line and next.number = beside.a
 
 _MARKED = """
 select pair.*,
-    coalesce(current_kind = 'upsert' and (
+    coalesce(present_kind = 'upsert' and (
         previous_kind is null or previous_kind = 'delete'
-        or case when is_base then starts else differing.current_event is not null end
+        or case when is_base then starts else differing.present_event is not null end
     ), false) as opens,
-    coalesce(previous_kind = 'upsert' and (current_kind is null or current_kind = 'delete'), false) as closes
+    coalesce(previous_kind = 'upsert' and (present_kind is null or present_kind = 'delete'), false) as closes
 from pairs as pair
 left join differing
-    on differing.previous_event = pair.previous_event and differing.current_event = pair.current_event"""
+    on differing.previous_event = pair.previous_event and differing.present_event = pair.present_event"""
 
-_TURNS = """
+_TURNS = f"""
 select line, place, moment, previous_event, opens, opens or closes as is_wall,
-    row_number() over (partition by line order by place, moment) as number,
-    coalesce(lag(opens) over moments_of_place, false) as did_open,
-    coalesce(lag(opens or closes) over moments_of_place, false) as was_wall,
-    coalesce(lead(moment) over moments_of_place, 1 + max(moment) over (partition by line)) as until
-from marked
-window moments_of_place as (partition by line, place order by moment)"""
+    row_number() over ({_OF_LINE}, moment) as number,
+    coalesce(lag(opens) over ({_OF_PLACE}), false) as did_open,
+    coalesce(lag(opens or closes) over ({_OF_PLACE}), false) as was_wall,
+    coalesce(lead(moment) over ({_OF_PLACE}), 1 + max(moment) over (partition by line)) as until
+from marked"""
 
 
 def _turns(job: Job) -> Query:
@@ -231,20 +236,21 @@ def _turns(job: Job) -> Query:
     the pair's second event, whether the pair is a wall, and until which moment it stands.
     """
     placed, arrivals = job.working(names.PLACED), job.working(names.ARRIVALS)
-    meeting = f"""
-select line, place, moment, before as previous, number as current from {arrivals}
-union
-select line, after_place, moment, number, after from {arrivals}"""
+    meeting = _once(
+        "line, place, moment, previous, present",
+        f"select line, place, moment, before as previous, number as present from {arrivals}",
+        f"select line, after_place, moment, number, after from {arrivals}",
+    )
     pairs = f"""
-select met.line, met.place, met.moment, previous.event as previous_event, current.event as current_event,
-    previous.kind as previous_kind, current.kind as current_kind,
-    coalesce(previous.is_base and current.is_base, false) as is_base, coalesce(current.starts, false) as starts
+select met.line, met.place, met.moment, previous.event as previous_event, present.event as present_event,
+    previous.kind as previous_kind, present.kind as present_kind,
+    coalesce(previous.is_base and present.is_base, false) as is_base, coalesce(present.starts, false) as starts
 from meeting as met
 left join {placed} as previous on previous.line = met.line and previous.number = met.previous
-left join {placed} as current on current.line = met.line and current.number = met.current"""
+left join {placed} as present on present.line = met.line and present.number = met.present"""
     # Neighbours in the base are what the versions there say: what is written is not cut anew.
-    upserts = "previous_kind = 'upsert' and current_kind = 'upsert' and not is_base"
-    compared = f"select distinct previous_event, current_event from pairs where {upserts}"
+    upserts = "previous_kind = 'upsert' and present_kind = 'upsert' and not is_base"
+    compared = f"select distinct previous_event, present_event from pairs where {upserts}"
     return (
         Query()
         .then("meeting", meeting)
@@ -256,16 +262,16 @@ left join {placed} as current on current.line = met.line and current.number = me
 
 
 def _different(job: Job, pairs: str, columns: tuple[Output, ...]) -> str:
-    """The pairs of events, previous and current, that differ in one of the columns."""
-    differs = any_of(differences(job, job.parts_of(columns), "previous", "current"))
+    """The pairs of events, previous and present, that differ in one of the columns."""
+    differs = any_of(differences(job, job.parts_of(columns), "previous", "present"))
     values = ", ".join([f"{job.engine.locator} as {names.LOCATOR}", *job.quoted(columns)])
     return f"""
-select pair.previous_event, pair.current_event
+select pair.previous_event, pair.present_event
 from (
     {pairs}
 ) as pair
 join (select {values} from {line(job)}) as previous on previous.{names.LOCATOR} = pair.previous_event
-join (select {values} from {line(job)}) as current on current.{names.LOCATOR} = pair.current_event
+join (select {values} from {line(job)}) as present on present.{names.LOCATOR} = pair.present_event
 where {differs}"""
 
 
@@ -279,8 +285,8 @@ def _sights(job: Job) -> Query:
     turns = job.working(names.TURNS)
     places = f"select line, place, max(case when is_wall then number end) as wall from {turns} group by line, place"
     facing = f"""
-select line, place, max(wall) over (partition by line order by place {BEFORE}) as before,
-    min(wall) over (partition by line order by place {_BEHIND}) as after
+select line, place, max(wall) over ({_OF_LINE} {BEFORE}) as before,
+    min(wall) over ({_OF_LINE} {_BEHIND}) as after
 from places"""
 
     def stands(wall: str) -> str:
@@ -288,15 +294,15 @@ from places"""
 
     sights = f"""
 select evt.line, evt.moment, own.number as own, next.number as next, own.place as own_place, next.place as next_place,
-    lefts.before as left_wall, lefts.before is not null and not {stands("left_wall")} as seeks_left,
-    rights.after as right_wall, rights.after is not null and not {stands("right_wall")} as seeks_right
+    lefts.before as left_wall, lefts.before is not null and not {stands("wall_left")} as seeks_left,
+    rights.after as right_wall, rights.after is not null and not {stands("wall_right")} as seeks_right
 from {job.working(names.ARRIVALS)} as evt
 join {turns} as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
 join {turns} as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
 join facing as lefts on lefts.line = evt.line and lefts.place = evt.place
 join facing as rights on rights.line = evt.line and rights.place = evt.after_place
-left join {turns} as left_wall on left_wall.line = evt.line and left_wall.number = lefts.before
-left join {turns} as right_wall on right_wall.line = evt.line and right_wall.number = rights.after
+left join {turns} as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
+left join {turns} as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
 where own.is_wall or own.was_wall or next.is_wall or next.was_wall"""
     return Query().then("places", places).then("facing", facing).then("sights", sights)
 
@@ -304,13 +310,16 @@ where own.is_wall or own.was_wall or next.is_wall or next.was_wall"""
 def _walls(job: Job) -> tuple[str, str]:
     """The turns from which a wall is sought, among all walls of their lines."""
     turns, sights = job.working(names.TURNS), job.working(names.SIGHTS)
+    seeking = _once(
+        "line, number",
+        f"select line, own as number from {sights} where seeks_left",
+        f"select line, next from {sights} where seeks_right",
+    )
     points = f"""
 select turn.line, turn.number, turn.place, turn.moment, turn.moments
 from (select *, max(until) over (partition by line) as moments from {turns}) as turn
 join (
-    select line, own as number from {sights} where seeks_left
-    union
-    select line, next from {sights} where seeks_right
+{indented(seeking)}
 ) as seeking on seeking.line = turn.line and seeking.number = turn.number"""
     spans = f"""
 select line, number, place, moment, until from {turns}
@@ -323,15 +332,15 @@ where is_wall and line in (select line from {sights} where seeks_left or seeks_r
 
 _BEGUN = """
 select bordered.* from bordered
-left join changed on changed.previous_event = bordered.event_before and changed.current_event = bordered.event
-where event is null or event_before is null or end_place <> end_place_before or changed.current_event is not null"""
+left join changed on changed.previous_event = bordered.event_before and changed.present_event = bordered.event
+where event is null or event_before is null or end_place <> end_place_before or changed.present_event is not null"""
 
 _BOUNDED = """
-select line, event, 1 as moment, sequence as start_at, no_end as end_at, system as system_start_at,
+select line, event, 1 as moment, sequence as start_at, no_end as end_at, system_at as system_start_at,
     no_system_end as system_end_at
 from lone
 union all
-select spanning.line, spanning.event, spanning.moment, started.sequence, ended.sequence, since.system, till.system
+select spanning.line, spanning.event, spanning.moment, started.sequence, ended.sequence, since.system_at, till.system_at
 from spanning
 join places as started on started.line = spanning.line and started.place = spanning.place
 left join places as ended on ended.line = spanning.line and ended.place = spanning.end_place
@@ -346,22 +355,20 @@ def versions(job: Job) -> Query:
     Out: `bounded`, one row per version: its line, the event whose values it shows, the moment it begins at, its bounds.
     """
     turns, placed = job.working(names.TURNS), job.working(names.PLACED)
+    of_place = "partition by pieces.line, pieces.place order by pieces.moment"
     bordered = f"""
 select pieces.line, pieces.place, pieces.moment, wall.place as end_place, wall.previous_event as event,
-    lag(wall.place) over moments_of_place as end_place_before,
-    lag(wall.previous_event) over moments_of_place as event_before
+    lag(wall.place) over ({of_place}) as end_place_before,
+    lag(wall.previous_event) over ({of_place}) as event_before
 from pieces
-left join {turns} as wall on wall.line = pieces.line and wall.number = pieces.wall
-window moments_of_place as (partition by pieces.line, pieces.place order by pieces.moment)"""
+left join {turns} as wall on wall.line = pieces.line and wall.number = pieces.wall"""
     compared = (
-        "select distinct event_before as previous_event, event as current_event from bordered"
+        "select distinct event_before as previous_event, event as present_event from bordered"
         " where end_place = end_place_before and event <> event_before"
     )
-    spanning = "select *, lead(moment) over (partition by line, place order by moment) as until from begun"
+    spanning = f"select *, lead(moment) over ({_OF_PLACE}) as until from begun"
     places = f"select line, place, min(sequence) as sequence from {placed} group by line, place"
-    moments = (
-        f"select line, moment, min(system) as system from {placed} where moment > 0 group by line, moment"
-    )
+    moments = f"select line, moment, min(system_at) as system_at from {placed} where moment > 0 group by line, moment"
     nulls = f"{job.engine.null(job.layout.sequence_type)} as no_end"
     nulls += f", {job.engine.null(job.layout.system_type)} as no_system_end"
     return (
@@ -396,15 +403,15 @@ left join {nearest} as rights on rights.line = evt.line and rights.number = evt.
 
 def _pieces(turns: str) -> str:
     """One row per place and moment from which on a version that starts there ends at another wall, or is none."""
-    return f"""
-select line, own_place as place, moment, case when next_is_wall then next else right_wall end as wall
-from beheld where own_opens
-union
-select line, next_place, moment, right_wall from beheld where next_opens
-union
+    return _once(
+        "line, place, moment, wall",
+        "select line, own_place as place, moment, case when next_is_wall then next else right_wall end as wall\n"
+        "from beheld where own_opens",
+        "select line, next_place, moment, right_wall from beheld where next_opens",
+        f"""
 select evt.line, wall.place, evt.moment,
     case when own_is_wall then own when next_is_wall then next else right_wall end
 from beheld as evt join {turns} as wall on wall.line = evt.line and wall.number = evt.left_wall
-where wall.opens
-union
-select line, place, moment, null from {turns} where did_open and not opens"""
+where wall.opens""".strip(),
+        f"select line, place, moment, null from {turns} where did_open and not opens",
+    )

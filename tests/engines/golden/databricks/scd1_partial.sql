@@ -1,50 +1,5 @@
 -- auto_cdc: model customers: build the target
 
--- read the model's rows, and check what is expected of them
-create or replace table shop.`customers__auto_cdc_checked` using delta as
-select src.*, monotonically_increasing_id() as __auto_cdc_row
-from (
-with evaluated as (
-    select
-        src.`id`,
-        src.`name`,
-        src.`note`,
-        src.`operation`,
-        src.`changed_at`,
-        src.`changed_at` as __auto_cdc_sequence,
-        case when (
-        operation = 'D'
-    ) then 'delete' else 'upsert' end as __auto_cdc_kind
-    from (
-        select id, name, note, operation, changed_at
-        from shop.customer_changes
-    ) as src
-),
-judged as (
-    select
-        src.*,
-        case when src.__auto_cdc_kind = 'upsert' then coalesce((
-        name is not null
-    ), false) end as __auto_cdc_passes_0,
-        case when src.__auto_cdc_kind = 'upsert' then coalesce((
-        changed_at >= '2020-01-01'
-    ), false) end as __auto_cdc_passes_1
-    from evaluated as src
-)
-select src.*, (src.__auto_cdc_passes_1 is false) as __auto_cdc_dropped
-from judged as src
-) as src;
-
--- count what is as expected
-select
-    count(case when chk.__auto_cdc_passes_0 then 1 end) as expectation_0_passed,
-    count(case when not chk.__auto_cdc_passes_0 then 1 end) as expectation_0_failed,
-    count(case when chk.__auto_cdc_passes_1 then 1 end) as expectation_1_passed,
-    count(case when not chk.__auto_cdc_passes_1 then 1 end) as expectation_1_failed,
-    count(case when chk.__auto_cdc_dropped then 1 end) as num_dropped_rows,
-    count(case when chk.__auto_cdc_dropped then 1 end) as num_read_rows
-from shop.`customers__auto_cdc_checked` as chk;
-
 -- stage the model's rows
 create or replace table shop.`customers__auto_cdc_stage` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
@@ -54,10 +9,14 @@ select
     src.`name` as `name`,
     src.`note` as `note`,
     src.`changed_at` as `changed_at`,
-    src.__auto_cdc_sequence as __auto_cdc_sequence,
-    src.__auto_cdc_kind as __auto_cdc_kind
-from shop.`customers__auto_cdc_checked` as src
-where not src.__auto_cdc_dropped
+    src.`changed_at` as __auto_cdc_sequence,
+    case when (
+    operation = 'D'
+) then 'delete' else 'upsert' end as __auto_cdc_kind
+from (
+    select id, name, note, operation, changed_at
+    from shop.customer_changes
+) as src
 ) as src;
 
 -- bring the events of a key together
@@ -226,56 +185,9 @@ drop table if exists shop.`customers__auto_cdc_stage`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_winners`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_sums`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_checked`;
+drop table if exists shop.`customers__auto_cdc_sums`;
 
 -- auto_cdc: model customers: apply the new events
-
--- read the model's rows, and check what is expected of them
-create or replace table shop.`customers__auto_cdc_checked` using delta as
-select src.*, monotonically_increasing_id() as __auto_cdc_row
-from (
-with evaluated as (
-    select
-        src.`id`,
-        src.`name`,
-        src.`note`,
-        src.`operation`,
-        src.`changed_at`,
-        src.`changed_at` as __auto_cdc_sequence,
-        case when (
-        operation = 'D'
-    ) then 'delete' else 'upsert' end as __auto_cdc_kind
-    from (
-        select id, name, note, operation, changed_at
-        from shop.customer_changes
-    ) as src
-),
-judged as (
-    select
-        src.*,
-        case when src.__auto_cdc_kind = 'upsert' then coalesce((
-        name is not null
-    ), false) end as __auto_cdc_passes_0,
-        case when src.__auto_cdc_kind = 'upsert' then coalesce((
-        changed_at >= '2020-01-01'
-    ), false) end as __auto_cdc_passes_1
-    from evaluated as src
-)
-select src.*, (src.__auto_cdc_passes_1 is false) as __auto_cdc_dropped
-from judged as src
-) as src;
-
--- count what is as expected
-select
-    count(case when chk.__auto_cdc_passes_0 then 1 end) as expectation_0_passed,
-    count(case when not chk.__auto_cdc_passes_0 then 1 end) as expectation_0_failed,
-    count(case when chk.__auto_cdc_passes_1 then 1 end) as expectation_1_passed,
-    count(case when not chk.__auto_cdc_passes_1 then 1 end) as expectation_1_failed,
-    count(case when chk.__auto_cdc_dropped then 1 end) as num_dropped_rows,
-    count(case when chk.__auto_cdc_dropped then 1 end) as num_read_rows
-from shop.`customers__auto_cdc_checked` as chk;
 
 -- stage the model's rows
 create or replace table shop.`customers__auto_cdc_stage` using delta as
@@ -287,10 +199,14 @@ with evaluated as (
         src.`name` as `name`,
         src.`note` as `note`,
         src.`changed_at` as `changed_at`,
-        src.__auto_cdc_sequence as __auto_cdc_sequence,
-        src.__auto_cdc_kind as __auto_cdc_kind
-    from shop.`customers__auto_cdc_checked` as src
-    where not src.__auto_cdc_dropped
+        src.`changed_at` as __auto_cdc_sequence,
+        case when (
+        operation = 'D'
+    ) then 'delete' else 'upsert' end as __auto_cdc_kind
+    from (
+        select id, name, note, operation, changed_at
+        from shop.customer_changes
+    ) as src
 ),
 told as (
     select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence or (cmp.__auto_cdc_kind = 'upsert' and (cmp.__auto_cdc_floor is null or src.__auto_cdc_sequence > cmp.__auto_cdc_floor) and case when src.__auto_cdc_kind = 'upsert' then (src.`name` is not null and (cmp.`__auto_cdc_author_name` is null or src.__auto_cdc_sequence > cmp.`__auto_cdc_author_name`)) or (src.`note` is not null and (cmp.`__auto_cdc_author_note` is null or src.__auto_cdc_sequence > cmp.`__auto_cdc_author_note`)) else src.__auto_cdc_sequence < cmp.__auto_cdc_sequence and (cmp.`__auto_cdc_author_name` is null or src.__auto_cdc_sequence <> cmp.`__auto_cdc_author_name`) and (cmp.`__auto_cdc_author_note` is null or src.__auto_cdc_sequence <> cmp.`__auto_cdc_author_note`) end)) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as __auto_cdc_hidden, case when cmp.__auto_cdc_kind = 'upsert' then cmp.__auto_cdc_sequence end as __auto_cdc_latest, case when cmp.__auto_cdc_kind = 'upsert' then cmp.__auto_cdc_floor else cmp.__auto_cdc_sequence end as __auto_cdc_floor, cmp.`__auto_cdc_author_name` as `__auto_cdc_author_name`, cmp.`__auto_cdc_author_note` as `__auto_cdc_author_note`
@@ -745,6 +661,4 @@ drop table if exists shop.`customers__auto_cdc_winners`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_gone`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_sums`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_checked`;
+drop table if exists shop.`customers__auto_cdc_sums`;

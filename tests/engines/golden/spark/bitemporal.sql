@@ -94,7 +94,7 @@ copies as (
 ),
 lined as (
     select evt.__auto_cdc_row as event, touched.__auto_cdc_owner as line, evt.__auto_cdc_kind as kind,
-        evt.__auto_cdc_sequence as sequence, evt.__auto_cdc_system_sequence as system, false as is_base, false as starts
+        evt.__auto_cdc_sequence as sequence, evt.__auto_cdc_system_sequence as system_at, false as is_base, false as starts
     from shop.`customers__auto_cdc_stage` as evt
     join shop.`customers__auto_cdc_touched` as touched on touched.`id` = evt.`id`
     where evt.__auto_cdc_row not in (select locator from copies)
@@ -104,7 +104,7 @@ counted as (
 ),
 ranked as (
     select *, dense_rank() over (partition by line order by sequence) as place,
-        case when is_base then 0 else dense_rank() over (partition by line, is_base order by system) end as moment
+        case when is_base then 0 else dense_rank() over (partition by line, is_base order by system_at) end as moment
     from counted where not is_lone
 ),
 numbered as (
@@ -119,20 +119,19 @@ places as (
 ),
 facing as (
     select line, place,
-        lag(last_number) over places_of_line as before, lag(last_moment) over places_of_line as before_moment,
-        lead(last_number) over places_of_line as after, lead(last_moment) over places_of_line as after_moment,
+        lag(last_number) over (partition by line order by place) as number_before, lag(last_moment) over (partition by line order by place) as moment_before,
+        lead(last_number) over (partition by line order by place) as number_after, lead(last_moment) over (partition by line order by place) as moment_after,
         min(first_moment) over (partition by line order by place rows between 1 following and unbounded following) as first_after
     from places
-    window places_of_line as (partition by line order by place)
 )
-select event, evt.line, kind, sequence, system, is_base, starts, is_lone, evt.place, moment, number, moments,
-    coalesce(replaced, moments) as until, before,
-    case when after_moment <= moment then after end as after,
-    not (before is null or before_moment <= moment) as seeks_before,
-    not (after is null or after_moment <= moment or first_after > moment) as seeks_after
+select event, evt.line, kind, sequence, system_at, is_base, starts, is_lone, evt.place, moment, number, moments,
+    coalesce(replaced, moments) as until, number_before as before,
+    case when moment_after <= moment then number_after end as after,
+    not (number_before is null or moment_before <= moment) as seeks_before,
+    not (number_after is null or moment_after <= moment or first_after > moment) as seeks_after
 from numbered as evt join facing on facing.line = evt.line and facing.place = evt.place
 union all
-select event, line, kind, sequence, system, is_base, starts, is_lone, 1, 1, 1, 2, 2, null, null, false, false
+select event, line, kind, sequence, system_at, is_base, starts, is_lone, 1, 1, 1, 2, 2, null, null, false, false
 from counted where is_lone
 ) as src;
 
@@ -141,7 +140,38 @@ create or replace table shop.`customers__auto_cdc_event_blocks` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with sizes as (
-    select * from (values (0, 1), (1, 2), (2, 4), (3, 8), (4, 16), (5, 32), (6, 64), (7, 128), (8, 256), (9, 512), (10, 1024), (11, 2048), (12, 4096), (13, 8192), (14, 16384), (15, 32768), (16, 65536), (17, 131072), (18, 262144), (19, 524288), (20, 1048576), (21, 2097152), (22, 4194304), (23, 8388608), (24, 16777216), (25, 33554432), (26, 67108864), (27, 134217728), (28, 268435456), (29, 536870912), (30, 1073741824), (31, 2147483648)) as sizes (level, size)
+    select 0 as level, 1 as size
+    union all select 1, 2
+    union all select 2, 4
+    union all select 3, 8
+    union all select 4, 16
+    union all select 5, 32
+    union all select 6, 64
+    union all select 7, 128
+    union all select 8, 256
+    union all select 9, 512
+    union all select 10, 1024
+    union all select 11, 2048
+    union all select 12, 4096
+    union all select 13, 8192
+    union all select 14, 16384
+    union all select 15, 32768
+    union all select 16, 65536
+    union all select 17, 131072
+    union all select 18, 262144
+    union all select 19, 524288
+    union all select 20, 1048576
+    union all select 21, 2097152
+    union all select 22, 4194304
+    union all select 23, 8388608
+    union all select 24, 16777216
+    union all select 25, 33554432
+    union all select 26, 67108864
+    union all select 27, 134217728
+    union all select 28, 268435456
+    union all select 29, 536870912
+    union all select 30, 1073741824
+    union all select 31, 2147483648
 ),
 halved as (
     select line, number, place, level, shiftright(moment + size - 1, level) as low, shiftright(until, level) as high
@@ -190,45 +220,46 @@ create or replace table shop.`customers__auto_cdc_turns` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with meeting as (
-    select line, place, moment, before as previous, number as current from shop.`customers__auto_cdc_arrivals`
-    union
-    select line, after_place, moment, number, after from shop.`customers__auto_cdc_arrivals`
+    select distinct line, place, moment, previous, present from (
+        select line, place, moment, before as previous, number as present from shop.`customers__auto_cdc_arrivals`
+        union all
+        select line, after_place, moment, number, after from shop.`customers__auto_cdc_arrivals`
+    ) as every_row
 ),
 pairs as (
-    select met.line, met.place, met.moment, previous.event as previous_event, current.event as current_event,
-        previous.kind as previous_kind, current.kind as current_kind,
-        coalesce(previous.is_base and current.is_base, false) as is_base, coalesce(current.starts, false) as starts
+    select met.line, met.place, met.moment, previous.event as previous_event, present.event as present_event,
+        previous.kind as previous_kind, present.kind as present_kind,
+        coalesce(previous.is_base and present.is_base, false) as is_base, coalesce(present.starts, false) as starts
     from meeting as met
     left join shop.`customers__auto_cdc_placed` as previous on previous.line = met.line and previous.number = met.previous
-    left join shop.`customers__auto_cdc_placed` as current on current.line = met.line and current.number = met.current
+    left join shop.`customers__auto_cdc_placed` as present on present.line = met.line and present.number = met.present
 ),
 differing as (
-    select pair.previous_event, pair.current_event
+    select pair.previous_event, pair.present_event
     from (
-        select distinct previous_event, current_event from pairs where previous_kind = 'upsert' and current_kind = 'upsert' and not is_base
+        select distinct previous_event, present_event from pairs where previous_kind = 'upsert' and present_kind = 'upsert' and not is_base
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage`) as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage`) as current on current.__auto_cdc_locator = pair.current_event
-    where not (previous.`name` <=> current.`name`) or not (previous.`note` <=> current.`note`)
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage`) as present on present.__auto_cdc_locator = pair.present_event
+    where not (previous.`name` <=> present.`name`) or not (previous.`note` <=> present.`note`)
 ),
 marked as (
     select pair.*,
-        coalesce(current_kind = 'upsert' and (
+        coalesce(present_kind = 'upsert' and (
             previous_kind is null or previous_kind = 'delete'
-            or case when is_base then starts else differing.current_event is not null end
+            or case when is_base then starts else differing.present_event is not null end
         ), false) as opens,
-        coalesce(previous_kind = 'upsert' and (current_kind is null or current_kind = 'delete'), false) as closes
+        coalesce(previous_kind = 'upsert' and (present_kind is null or present_kind = 'delete'), false) as closes
     from pairs as pair
     left join differing
-        on differing.previous_event = pair.previous_event and differing.current_event = pair.current_event
+        on differing.previous_event = pair.previous_event and differing.present_event = pair.present_event
 )
 select line, place, moment, previous_event, opens, opens or closes as is_wall,
     row_number() over (partition by line order by place, moment) as number,
-    coalesce(lag(opens) over moments_of_place, false) as did_open,
-    coalesce(lag(opens or closes) over moments_of_place, false) as was_wall,
-    coalesce(lead(moment) over moments_of_place, 1 + max(moment) over (partition by line)) as until
+    coalesce(lag(opens) over (partition by line, place order by moment), false) as did_open,
+    coalesce(lag(opens or closes) over (partition by line, place order by moment), false) as was_wall,
+    coalesce(lead(moment) over (partition by line, place order by moment), 1 + max(moment) over (partition by line)) as until
 from marked
-window moments_of_place as (partition by line, place order by moment)
 ) as src;
 
 -- look for the walls beside each event
@@ -244,15 +275,15 @@ facing as (
     from places
 )
 select evt.line, evt.moment, own.number as own, next.number as next, own.place as own_place, next.place as next_place,
-    lefts.before as left_wall, lefts.before is not null and not (left_wall.moment <= evt.moment and evt.moment < left_wall.until) as seeks_left,
-    rights.after as right_wall, rights.after is not null and not (right_wall.moment <= evt.moment and evt.moment < right_wall.until) as seeks_right
+    lefts.before as left_wall, lefts.before is not null and not (wall_left.moment <= evt.moment and evt.moment < wall_left.until) as seeks_left,
+    rights.after as right_wall, rights.after is not null and not (wall_right.moment <= evt.moment and evt.moment < wall_right.until) as seeks_right
 from shop.`customers__auto_cdc_arrivals` as evt
 join shop.`customers__auto_cdc_turns` as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
 join shop.`customers__auto_cdc_turns` as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
 join facing as lefts on lefts.line = evt.line and lefts.place = evt.place
 join facing as rights on rights.line = evt.line and rights.place = evt.after_place
-left join shop.`customers__auto_cdc_turns` as left_wall on left_wall.line = evt.line and left_wall.number = lefts.before
-left join shop.`customers__auto_cdc_turns` as right_wall on right_wall.line = evt.line and right_wall.number = rights.after
+left join shop.`customers__auto_cdc_turns` as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
+left join shop.`customers__auto_cdc_turns` as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
 where own.is_wall or own.was_wall or next.is_wall or next.was_wall
 ) as src;
 
@@ -261,7 +292,38 @@ create or replace table shop.`customers__auto_cdc_wall_blocks` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with sizes as (
-    select * from (values (0, 1), (1, 2), (2, 4), (3, 8), (4, 16), (5, 32), (6, 64), (7, 128), (8, 256), (9, 512), (10, 1024), (11, 2048), (12, 4096), (13, 8192), (14, 16384), (15, 32768), (16, 65536), (17, 131072), (18, 262144), (19, 524288), (20, 1048576), (21, 2097152), (22, 4194304), (23, 8388608), (24, 16777216), (25, 33554432), (26, 67108864), (27, 134217728), (28, 268435456), (29, 536870912), (30, 1073741824), (31, 2147483648)) as sizes (level, size)
+    select 0 as level, 1 as size
+    union all select 1, 2
+    union all select 2, 4
+    union all select 3, 8
+    union all select 4, 16
+    union all select 5, 32
+    union all select 6, 64
+    union all select 7, 128
+    union all select 8, 256
+    union all select 9, 512
+    union all select 10, 1024
+    union all select 11, 2048
+    union all select 12, 4096
+    union all select 13, 8192
+    union all select 14, 16384
+    union all select 15, 32768
+    union all select 16, 65536
+    union all select 17, 131072
+    union all select 18, 262144
+    union all select 19, 524288
+    union all select 20, 1048576
+    union all select 21, 2097152
+    union all select 22, 4194304
+    union all select 23, 8388608
+    union all select 24, 16777216
+    union all select 25, 33554432
+    union all select 26, 67108864
+    union all select 27, 134217728
+    union all select 28, 268435456
+    union all select 29, 536870912
+    union all select 30, 1073741824
+    union all select 31, 2147483648
 ),
 halved as (
     select line, number, place, level, shiftright(moment + size - 1, level) as low, shiftright(until, level) as high
@@ -278,9 +340,11 @@ select line, level, shiftright(moment, level), place, number, 0 from (
 select turn.line, turn.number, turn.place, turn.moment, turn.moments
 from (select *, max(until) over (partition by line) as moments from shop.`customers__auto_cdc_turns`) as turn
 join (
-    select line, own as number from shop.`customers__auto_cdc_sights` where seeks_left
-    union
-    select line, next from shop.`customers__auto_cdc_sights` where seeks_right
+    select distinct line, number from (
+        select line, own as number from shop.`customers__auto_cdc_sights` where seeks_left
+        union all
+        select line, next from shop.`customers__auto_cdc_sights` where seeks_right
+    ) as every_row
 ) as seeking on seeking.line = turn.line and seeking.number = turn.number
 ) as points join sizes on size <= moments
 ) as src;
@@ -315,39 +379,40 @@ with beheld as (
     left join shop.`customers__auto_cdc_wall_neighbours` as rights on rights.line = evt.line and rights.number = evt.next
 ),
 pieces as (
-    select line, own_place as place, moment, case when next_is_wall then next else right_wall end as wall
-    from beheld where own_opens
-    union
-    select line, next_place, moment, right_wall from beheld where next_opens
-    union
-    select evt.line, wall.place, evt.moment,
-        case when own_is_wall then own when next_is_wall then next else right_wall end
-    from beheld as evt join shop.`customers__auto_cdc_turns` as wall on wall.line = evt.line and wall.number = evt.left_wall
-    where wall.opens
-    union
-    select line, place, moment, null from shop.`customers__auto_cdc_turns` where did_open and not opens
+    select distinct line, place, moment, wall from (
+        select line, own_place as place, moment, case when next_is_wall then next else right_wall end as wall
+        from beheld where own_opens
+        union all
+        select line, next_place, moment, right_wall from beheld where next_opens
+        union all
+        select evt.line, wall.place, evt.moment,
+            case when own_is_wall then own when next_is_wall then next else right_wall end
+        from beheld as evt join shop.`customers__auto_cdc_turns` as wall on wall.line = evt.line and wall.number = evt.left_wall
+        where wall.opens
+        union all
+        select line, place, moment, null from shop.`customers__auto_cdc_turns` where did_open and not opens
+    ) as every_row
 ),
 bordered as (
     select pieces.line, pieces.place, pieces.moment, wall.place as end_place, wall.previous_event as event,
-        lag(wall.place) over moments_of_place as end_place_before,
-        lag(wall.previous_event) over moments_of_place as event_before
+        lag(wall.place) over (partition by pieces.line, pieces.place order by pieces.moment) as end_place_before,
+        lag(wall.previous_event) over (partition by pieces.line, pieces.place order by pieces.moment) as event_before
     from pieces
     left join shop.`customers__auto_cdc_turns` as wall on wall.line = pieces.line and wall.number = pieces.wall
-    window moments_of_place as (partition by pieces.line, pieces.place order by pieces.moment)
 ),
 changed as (
-    select pair.previous_event, pair.current_event
+    select pair.previous_event, pair.present_event
     from (
-        select distinct event_before as previous_event, event as current_event from bordered where end_place = end_place_before and event <> event_before
+        select distinct event_before as previous_event, event as present_event from bordered where end_place = end_place_before and event <> event_before
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage`) as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage`) as current on current.__auto_cdc_locator = pair.current_event
-    where not (previous.`name` <=> current.`name`) or not (previous.`note` <=> current.`note`)
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage`) as present on present.__auto_cdc_locator = pair.present_event
+    where not (previous.`name` <=> present.`name`) or not (previous.`note` <=> present.`note`)
 ),
 begun as (
     select bordered.* from bordered
-    left join changed on changed.previous_event = bordered.event_before and changed.current_event = bordered.event
-    where event is null or event_before is null or end_place <> end_place_before or changed.current_event is not null
+    left join changed on changed.previous_event = bordered.event_before and changed.present_event = bordered.event
+    where event is null or event_before is null or end_place <> end_place_before or changed.present_event is not null
 ),
 spanning as (
     select *, lead(moment) over (partition by line, place order by moment) as until from begun
@@ -356,16 +421,16 @@ places as (
     select line, place, min(sequence) as sequence from shop.`customers__auto_cdc_placed` group by line, place
 ),
 moments as (
-    select line, moment, min(system) as system from shop.`customers__auto_cdc_placed` where moment > 0 group by line, moment
+    select line, moment, min(system_at) as system_at from shop.`customers__auto_cdc_placed` where moment > 0 group by line, moment
 ),
 lone as (
     select *, cast(null as timestamp_ntz) as no_end, cast(null as timestamp_ntz) as no_system_end from shop.`customers__auto_cdc_placed` where is_lone and kind = 'upsert'
 )
-select line, event, 1 as moment, sequence as start_at, no_end as end_at, system as system_start_at,
+select line, event, 1 as moment, sequence as start_at, no_end as end_at, system_at as system_start_at,
     no_system_end as system_end_at
 from lone
 union all
-select spanning.line, spanning.event, spanning.moment, started.sequence, ended.sequence, since.system, till.system
+select spanning.line, spanning.event, spanning.moment, started.sequence, ended.sequence, since.system_at, till.system_at
 from spanning
 join places as started on started.line = spanning.line and started.place = spanning.place
 left join places as ended on ended.line = spanning.line and ended.place = spanning.end_place
@@ -624,10 +689,10 @@ reached as (
     ) as placed
 ),
 ranges as (
-    select owner, next_end_at as end_at, false as is_base, start_at as tie,
-        case when block_start_at is not null and (endless > 0 or block_end_at >= start_at) then block_start_at
-            else start_at end as start_at
-    from reached where is_block = 0
+    select evt.owner, evt.next_end_at as end_at, false as is_base, evt.start_at as tie,
+        case when evt.block_start_at is not null and (evt.endless > 0 or evt.block_end_at >= evt.start_at)
+            then evt.block_start_at else evt.start_at end as start_at
+    from reached as evt where evt.is_block = 0
 ),
 meeting as (
     select owner, start_at, end_at, is_base,
@@ -661,7 +726,7 @@ copies as (
 ),
 arrived as (
     select evt.__auto_cdc_row as locator, part.line, evt.__auto_cdc_sequence as sequence,
-        evt.__auto_cdc_system_sequence as system
+        evt.__auto_cdc_system_sequence as system_at
     from shop.`customers__auto_cdc_events` as evt
     join shop.`customers__auto_cdc_touched` as touched on touched.`id` = evt.`id`
     join shop.`customers__auto_cdc_parts` as part on part.owner = touched.__auto_cdc_owner
@@ -671,7 +736,7 @@ arrived as (
 ),
 known as (
     select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as string)) as string) || ':' || cast(cmp.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_system_sequence as string)) as string) || ':' || cast(cmp.__auto_cdc_system_sequence as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator, part.line, touched.__auto_cdc_first as first, cmp.__auto_cdc_kind as kind,
-        cmp.__auto_cdc_sequence as sequence, cmp.__auto_cdc_system_sequence as system,
+        cmp.__auto_cdc_sequence as sequence, cmp.__auto_cdc_system_sequence as system_at,
         lead(cmp.__auto_cdc_system_sequence) over (
             partition by part.line, cmp.__auto_cdc_sequence order by cmp.__auto_cdc_system_sequence
         ) as next_system,
@@ -685,19 +750,18 @@ known as (
         and base.start_at = cmp.__auto_cdc_sequence
 ),
 mixed as (
-    select *, lag(is_quiet) over events_of_line as after_quiet,
-        lead(is_quiet and not starts) over events_of_line as before_inner
+    select *, lag(is_quiet) over (partition by line order by sequence, system_at) as after_quiet,
+        lead(is_quiet and not starts) over (partition by line order by sequence, system_at) as before_inner
     from (
         select *, is_base and kind = 'upsert' and count(*) over (partition by line, sequence) = 1 as is_quiet
         from (
-            select locator, line, sequence, system, kind, starts, system < first as is_base, false as is_new
+            select locator, line, sequence, system_at, kind, starts, system_at < first as is_base, false as is_new
             from known
-            where system >= first or next_system is null or next_system >= first
+            where system_at >= first or next_system is null or next_system >= first
             union all
-            select null, line, sequence, system, null, false, false, true from arrived
+            select null, line, sequence, system_at, null, false, false, true from arrived
         ) as seen
     ) as told
-    window events_of_line as (partition by line order by sequence, system)
 ),
 kept as (
     select locator, line, is_base from mixed
@@ -733,7 +797,7 @@ select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with lined as (
     select evt.__auto_cdc_row as event, evt.__auto_cdc_line as line, evt.__auto_cdc_kind as kind,
-        evt.__auto_cdc_sequence as sequence, evt.__auto_cdc_system_sequence as system, evt.__auto_cdc_is_base as is_base,
+        evt.__auto_cdc_sequence as sequence, evt.__auto_cdc_system_sequence as system_at, evt.__auto_cdc_is_base as is_base,
         base.start_at is not null as starts
     from shop.`customers__auto_cdc_line` as evt
     join shop.`customers__auto_cdc_parts` as part on part.line = evt.__auto_cdc_line
@@ -745,7 +809,7 @@ counted as (
 ),
 ranked as (
     select *, dense_rank() over (partition by line order by sequence) as place,
-        case when is_base then 0 else dense_rank() over (partition by line, is_base order by system) end as moment
+        case when is_base then 0 else dense_rank() over (partition by line, is_base order by system_at) end as moment
     from counted where not is_lone
 ),
 numbered as (
@@ -760,20 +824,19 @@ places as (
 ),
 facing as (
     select line, place,
-        lag(last_number) over places_of_line as before, lag(last_moment) over places_of_line as before_moment,
-        lead(last_number) over places_of_line as after, lead(last_moment) over places_of_line as after_moment,
+        lag(last_number) over (partition by line order by place) as number_before, lag(last_moment) over (partition by line order by place) as moment_before,
+        lead(last_number) over (partition by line order by place) as number_after, lead(last_moment) over (partition by line order by place) as moment_after,
         min(first_moment) over (partition by line order by place rows between 1 following and unbounded following) as first_after
     from places
-    window places_of_line as (partition by line order by place)
 )
-select event, evt.line, kind, sequence, system, is_base, starts, is_lone, evt.place, moment, number, moments,
-    coalesce(replaced, moments) as until, before,
-    case when after_moment <= moment then after end as after,
-    not (before is null or before_moment <= moment) as seeks_before,
-    not (after is null or after_moment <= moment or first_after > moment) as seeks_after
+select event, evt.line, kind, sequence, system_at, is_base, starts, is_lone, evt.place, moment, number, moments,
+    coalesce(replaced, moments) as until, number_before as before,
+    case when moment_after <= moment then number_after end as after,
+    not (number_before is null or moment_before <= moment) as seeks_before,
+    not (number_after is null or moment_after <= moment or first_after > moment) as seeks_after
 from numbered as evt join facing on facing.line = evt.line and facing.place = evt.place
 union all
-select event, line, kind, sequence, system, is_base, starts, is_lone, 1, 1, 1, 2, 2, null, null, false, false
+select event, line, kind, sequence, system_at, is_base, starts, is_lone, 1, 1, 1, 2, 2, null, null, false, false
 from counted where is_lone
 ) as src;
 
@@ -782,7 +845,38 @@ create or replace table shop.`customers__auto_cdc_event_blocks` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with sizes as (
-    select * from (values (0, 1), (1, 2), (2, 4), (3, 8), (4, 16), (5, 32), (6, 64), (7, 128), (8, 256), (9, 512), (10, 1024), (11, 2048), (12, 4096), (13, 8192), (14, 16384), (15, 32768), (16, 65536), (17, 131072), (18, 262144), (19, 524288), (20, 1048576), (21, 2097152), (22, 4194304), (23, 8388608), (24, 16777216), (25, 33554432), (26, 67108864), (27, 134217728), (28, 268435456), (29, 536870912), (30, 1073741824), (31, 2147483648)) as sizes (level, size)
+    select 0 as level, 1 as size
+    union all select 1, 2
+    union all select 2, 4
+    union all select 3, 8
+    union all select 4, 16
+    union all select 5, 32
+    union all select 6, 64
+    union all select 7, 128
+    union all select 8, 256
+    union all select 9, 512
+    union all select 10, 1024
+    union all select 11, 2048
+    union all select 12, 4096
+    union all select 13, 8192
+    union all select 14, 16384
+    union all select 15, 32768
+    union all select 16, 65536
+    union all select 17, 131072
+    union all select 18, 262144
+    union all select 19, 524288
+    union all select 20, 1048576
+    union all select 21, 2097152
+    union all select 22, 4194304
+    union all select 23, 8388608
+    union all select 24, 16777216
+    union all select 25, 33554432
+    union all select 26, 67108864
+    union all select 27, 134217728
+    union all select 28, 268435456
+    union all select 29, 536870912
+    union all select 30, 1073741824
+    union all select 31, 2147483648
 ),
 halved as (
     select line, number, place, level, shiftright(moment + size - 1, level) as low, shiftright(until, level) as high
@@ -831,45 +925,46 @@ create or replace table shop.`customers__auto_cdc_turns` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with meeting as (
-    select line, place, moment, before as previous, number as current from shop.`customers__auto_cdc_arrivals`
-    union
-    select line, after_place, moment, number, after from shop.`customers__auto_cdc_arrivals`
+    select distinct line, place, moment, previous, present from (
+        select line, place, moment, before as previous, number as present from shop.`customers__auto_cdc_arrivals`
+        union all
+        select line, after_place, moment, number, after from shop.`customers__auto_cdc_arrivals`
+    ) as every_row
 ),
 pairs as (
-    select met.line, met.place, met.moment, previous.event as previous_event, current.event as current_event,
-        previous.kind as previous_kind, current.kind as current_kind,
-        coalesce(previous.is_base and current.is_base, false) as is_base, coalesce(current.starts, false) as starts
+    select met.line, met.place, met.moment, previous.event as previous_event, present.event as present_event,
+        previous.kind as previous_kind, present.kind as present_kind,
+        coalesce(previous.is_base and present.is_base, false) as is_base, coalesce(present.starts, false) as starts
     from meeting as met
     left join shop.`customers__auto_cdc_placed` as previous on previous.line = met.line and previous.number = met.previous
-    left join shop.`customers__auto_cdc_placed` as current on current.line = met.line and current.number = met.current
+    left join shop.`customers__auto_cdc_placed` as present on present.line = met.line and present.number = met.present
 ),
 differing as (
-    select pair.previous_event, pair.current_event
+    select pair.previous_event, pair.present_event
     from (
-        select distinct previous_event, current_event from pairs where previous_kind = 'upsert' and current_kind = 'upsert' and not is_base
+        select distinct previous_event, present_event from pairs where previous_kind = 'upsert' and present_kind = 'upsert' and not is_base
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line`) as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line`) as current on current.__auto_cdc_locator = pair.current_event
-    where not (previous.`name` <=> current.`name`) or not (previous.`note` <=> current.`note`)
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line`) as present on present.__auto_cdc_locator = pair.present_event
+    where not (previous.`name` <=> present.`name`) or not (previous.`note` <=> present.`note`)
 ),
 marked as (
     select pair.*,
-        coalesce(current_kind = 'upsert' and (
+        coalesce(present_kind = 'upsert' and (
             previous_kind is null or previous_kind = 'delete'
-            or case when is_base then starts else differing.current_event is not null end
+            or case when is_base then starts else differing.present_event is not null end
         ), false) as opens,
-        coalesce(previous_kind = 'upsert' and (current_kind is null or current_kind = 'delete'), false) as closes
+        coalesce(previous_kind = 'upsert' and (present_kind is null or present_kind = 'delete'), false) as closes
     from pairs as pair
     left join differing
-        on differing.previous_event = pair.previous_event and differing.current_event = pair.current_event
+        on differing.previous_event = pair.previous_event and differing.present_event = pair.present_event
 )
 select line, place, moment, previous_event, opens, opens or closes as is_wall,
     row_number() over (partition by line order by place, moment) as number,
-    coalesce(lag(opens) over moments_of_place, false) as did_open,
-    coalesce(lag(opens or closes) over moments_of_place, false) as was_wall,
-    coalesce(lead(moment) over moments_of_place, 1 + max(moment) over (partition by line)) as until
+    coalesce(lag(opens) over (partition by line, place order by moment), false) as did_open,
+    coalesce(lag(opens or closes) over (partition by line, place order by moment), false) as was_wall,
+    coalesce(lead(moment) over (partition by line, place order by moment), 1 + max(moment) over (partition by line)) as until
 from marked
-window moments_of_place as (partition by line, place order by moment)
 ) as src;
 
 -- look for the walls beside each event  (only if num_new_events)
@@ -885,15 +980,15 @@ facing as (
     from places
 )
 select evt.line, evt.moment, own.number as own, next.number as next, own.place as own_place, next.place as next_place,
-    lefts.before as left_wall, lefts.before is not null and not (left_wall.moment <= evt.moment and evt.moment < left_wall.until) as seeks_left,
-    rights.after as right_wall, rights.after is not null and not (right_wall.moment <= evt.moment and evt.moment < right_wall.until) as seeks_right
+    lefts.before as left_wall, lefts.before is not null and not (wall_left.moment <= evt.moment and evt.moment < wall_left.until) as seeks_left,
+    rights.after as right_wall, rights.after is not null and not (wall_right.moment <= evt.moment and evt.moment < wall_right.until) as seeks_right
 from shop.`customers__auto_cdc_arrivals` as evt
 join shop.`customers__auto_cdc_turns` as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
 join shop.`customers__auto_cdc_turns` as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
 join facing as lefts on lefts.line = evt.line and lefts.place = evt.place
 join facing as rights on rights.line = evt.line and rights.place = evt.after_place
-left join shop.`customers__auto_cdc_turns` as left_wall on left_wall.line = evt.line and left_wall.number = lefts.before
-left join shop.`customers__auto_cdc_turns` as right_wall on right_wall.line = evt.line and right_wall.number = rights.after
+left join shop.`customers__auto_cdc_turns` as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
+left join shop.`customers__auto_cdc_turns` as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
 where own.is_wall or own.was_wall or next.is_wall or next.was_wall
 ) as src;
 
@@ -902,7 +997,38 @@ create or replace table shop.`customers__auto_cdc_wall_blocks` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with sizes as (
-    select * from (values (0, 1), (1, 2), (2, 4), (3, 8), (4, 16), (5, 32), (6, 64), (7, 128), (8, 256), (9, 512), (10, 1024), (11, 2048), (12, 4096), (13, 8192), (14, 16384), (15, 32768), (16, 65536), (17, 131072), (18, 262144), (19, 524288), (20, 1048576), (21, 2097152), (22, 4194304), (23, 8388608), (24, 16777216), (25, 33554432), (26, 67108864), (27, 134217728), (28, 268435456), (29, 536870912), (30, 1073741824), (31, 2147483648)) as sizes (level, size)
+    select 0 as level, 1 as size
+    union all select 1, 2
+    union all select 2, 4
+    union all select 3, 8
+    union all select 4, 16
+    union all select 5, 32
+    union all select 6, 64
+    union all select 7, 128
+    union all select 8, 256
+    union all select 9, 512
+    union all select 10, 1024
+    union all select 11, 2048
+    union all select 12, 4096
+    union all select 13, 8192
+    union all select 14, 16384
+    union all select 15, 32768
+    union all select 16, 65536
+    union all select 17, 131072
+    union all select 18, 262144
+    union all select 19, 524288
+    union all select 20, 1048576
+    union all select 21, 2097152
+    union all select 22, 4194304
+    union all select 23, 8388608
+    union all select 24, 16777216
+    union all select 25, 33554432
+    union all select 26, 67108864
+    union all select 27, 134217728
+    union all select 28, 268435456
+    union all select 29, 536870912
+    union all select 30, 1073741824
+    union all select 31, 2147483648
 ),
 halved as (
     select line, number, place, level, shiftright(moment + size - 1, level) as low, shiftright(until, level) as high
@@ -919,9 +1045,11 @@ select line, level, shiftright(moment, level), place, number, 0 from (
 select turn.line, turn.number, turn.place, turn.moment, turn.moments
 from (select *, max(until) over (partition by line) as moments from shop.`customers__auto_cdc_turns`) as turn
 join (
-    select line, own as number from shop.`customers__auto_cdc_sights` where seeks_left
-    union
-    select line, next from shop.`customers__auto_cdc_sights` where seeks_right
+    select distinct line, number from (
+        select line, own as number from shop.`customers__auto_cdc_sights` where seeks_left
+        union all
+        select line, next from shop.`customers__auto_cdc_sights` where seeks_right
+    ) as every_row
 ) as seeking on seeking.line = turn.line and seeking.number = turn.number
 ) as points join sizes on size <= moments
 ) as src;
@@ -956,39 +1084,40 @@ with beheld as (
     left join shop.`customers__auto_cdc_wall_neighbours` as rights on rights.line = evt.line and rights.number = evt.next
 ),
 pieces as (
-    select line, own_place as place, moment, case when next_is_wall then next else right_wall end as wall
-    from beheld where own_opens
-    union
-    select line, next_place, moment, right_wall from beheld where next_opens
-    union
-    select evt.line, wall.place, evt.moment,
-        case when own_is_wall then own when next_is_wall then next else right_wall end
-    from beheld as evt join shop.`customers__auto_cdc_turns` as wall on wall.line = evt.line and wall.number = evt.left_wall
-    where wall.opens
-    union
-    select line, place, moment, null from shop.`customers__auto_cdc_turns` where did_open and not opens
+    select distinct line, place, moment, wall from (
+        select line, own_place as place, moment, case when next_is_wall then next else right_wall end as wall
+        from beheld where own_opens
+        union all
+        select line, next_place, moment, right_wall from beheld where next_opens
+        union all
+        select evt.line, wall.place, evt.moment,
+            case when own_is_wall then own when next_is_wall then next else right_wall end
+        from beheld as evt join shop.`customers__auto_cdc_turns` as wall on wall.line = evt.line and wall.number = evt.left_wall
+        where wall.opens
+        union all
+        select line, place, moment, null from shop.`customers__auto_cdc_turns` where did_open and not opens
+    ) as every_row
 ),
 bordered as (
     select pieces.line, pieces.place, pieces.moment, wall.place as end_place, wall.previous_event as event,
-        lag(wall.place) over moments_of_place as end_place_before,
-        lag(wall.previous_event) over moments_of_place as event_before
+        lag(wall.place) over (partition by pieces.line, pieces.place order by pieces.moment) as end_place_before,
+        lag(wall.previous_event) over (partition by pieces.line, pieces.place order by pieces.moment) as event_before
     from pieces
     left join shop.`customers__auto_cdc_turns` as wall on wall.line = pieces.line and wall.number = pieces.wall
-    window moments_of_place as (partition by pieces.line, pieces.place order by pieces.moment)
 ),
 changed as (
-    select pair.previous_event, pair.current_event
+    select pair.previous_event, pair.present_event
     from (
-        select distinct event_before as previous_event, event as current_event from bordered where end_place = end_place_before and event <> event_before
+        select distinct event_before as previous_event, event as present_event from bordered where end_place = end_place_before and event <> event_before
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line`) as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line`) as current on current.__auto_cdc_locator = pair.current_event
-    where not (previous.`name` <=> current.`name`) or not (previous.`note` <=> current.`note`)
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line`) as present on present.__auto_cdc_locator = pair.present_event
+    where not (previous.`name` <=> present.`name`) or not (previous.`note` <=> present.`note`)
 ),
 begun as (
     select bordered.* from bordered
-    left join changed on changed.previous_event = bordered.event_before and changed.current_event = bordered.event
-    where event is null or event_before is null or end_place <> end_place_before or changed.current_event is not null
+    left join changed on changed.previous_event = bordered.event_before and changed.present_event = bordered.event
+    where event is null or event_before is null or end_place <> end_place_before or changed.present_event is not null
 ),
 spanning as (
     select *, lead(moment) over (partition by line, place order by moment) as until from begun
@@ -997,17 +1126,17 @@ places as (
     select line, place, min(sequence) as sequence from shop.`customers__auto_cdc_placed` group by line, place
 ),
 moments as (
-    select line, moment, min(system) as system from shop.`customers__auto_cdc_placed` where moment > 0 group by line, moment
+    select line, moment, min(system_at) as system_at from shop.`customers__auto_cdc_placed` where moment > 0 group by line, moment
 ),
 lone as (
     select *, cast(null as timestamp_ntz) as no_end, cast(null as timestamp_ntz) as no_system_end from shop.`customers__auto_cdc_placed` where is_lone and kind = 'upsert'
 ),
 bounded as (
-    select line, event, 1 as moment, sequence as start_at, no_end as end_at, system as system_start_at,
+    select line, event, 1 as moment, sequence as start_at, no_end as end_at, system_at as system_start_at,
         no_system_end as system_end_at
     from lone
     union all
-    select spanning.line, spanning.event, spanning.moment, started.sequence, ended.sequence, since.system, till.system
+    select spanning.line, spanning.event, spanning.moment, started.sequence, ended.sequence, since.system_at, till.system_at
     from spanning
     join places as started on started.line = spanning.line and started.place = spanning.place
     left join places as ended on ended.line = spanning.line and ended.place = spanning.end_place

@@ -19,10 +19,10 @@ CLUSTER_TESTS ?= tests/engines/test_contract.py tests/scenarios/test_cases.py \
   -k "contract or (test_case and (IC01 or IC33 or IC41 or IC28))"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo tutorial test test-postgres test-ducklake test-sail test-spark test-spark-cluster lint format bench docs reference golden test-extensions test-matrix test-kills build clean
+.PHONY: help demo tutorial test nightly test-postgres test-ducklake test-sail test-spark test-spark-cluster lint format bench docs reference golden test-extensions test-matrix test-kills build clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Run the worked examples batch by batch, print and check their tables
 	$(BIN)/python scripts/demo.py
@@ -47,6 +47,8 @@ test-spark: .venv-spark/.ready ## Test on Spark with Iceberg tables; needs Java 
 
 test-spark-cluster: .venv-spark/.ready ## Test on a Spark of two executors, each a process: the contract and some examples
 	.venv-spark/bin/python scripts/with-spark --cluster .venv-spark/bin/pytest --engine spark $(CLUSTER_TESTS)
+
+nightly: test-kills test-matrix test-postgres test-ducklake test-sail test-spark test-spark-cluster ## All that takes too long for every change: hours
 
 lint: $(READY) ## Lint and type check
 	$(BIN)/ruff check

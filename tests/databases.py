@@ -92,6 +92,7 @@ class Spark:
         self.send = send
         self.schema = schema
         self.stop_after: int | None = None
+        self.stops = stop
         self.counts = writes
         self.sent = 0
 
@@ -111,8 +112,10 @@ class Spark:
         """Send one statement, unless it is one that writes and so many of these were sent already."""
         if self.stop_after is not None and not engine_of(self).gives_rows(statement):
             if self.stop_after == 0:
-                raise Stopped
-            self.stop_after -= self.counts(statement)
+                self.stop_after = None
+                self.stops()
+            else:
+                self.stop_after -= self.counts(statement)
         self.sent += 1
         return self.send(statement)
 
@@ -137,6 +140,10 @@ def writes_what_stays(statement: str) -> bool:
 
 class Stopped(BaseException):
     """What a test raises in the place of a statement, as if the process had been killed before it."""
+
+
+def stop() -> None:
+    raise Stopped
 
 
 class Rows:

@@ -63,6 +63,7 @@ class Direct:
             full_refresh=full_refresh,
             partial=partial,
             beside=list(kinds),
+            schema=list(kinds),
         )
 
     def run(

@@ -29,6 +29,8 @@ from dbt_auto_cdc.state import Column, State
 
 FOLDER = Path(__file__).parent / "engines" / "golden"
 SCALE = Path(__file__).parents[1] / "docs" / "guides" / "scale.md"
+# What tells the run that goes on from the one before.
+RUN = "c0ffee000002"
 PLACE_OF_SCANS = re.compile(
     r"(?P<start><!-- scans: made by make golden -->)\n.*?(?P<end><!-- end of scans -->)", re.DOTALL
 )
@@ -150,6 +152,7 @@ def table_of(name: str, config: Mapping[str, Any]) -> Table | None:
         feed=feed,
         sequence_type=place.time,
         system_type=place.time if "known_at" in kinds else "",
+        run="" if engine.transactions else RUN,
     )
     return Table("customers", spec, state, relations, replace(engine, scratch=scratch))
 
@@ -163,6 +166,7 @@ def going_on(table: Table) -> Table:
         companion=_columns(tables.companion_types(job)),
         control=tables.definition(job),
         last_run=1,
+        turn="" if table.engine.transactions else "c0ffee000001",
     )
     return replace(table, state=after)
 

@@ -12,7 +12,7 @@
   {% do auto_cdc._send_header() %}
   {% set opened = auto_cdc._open(target) %}
   {% do entry.opens(opened) %}
-  {% set turns = auto_cdc._python().turns(model=opened, entry=entry, partial=auto_cdc._partial()) %}
+  {% set turns = auto_cdc._python().turns(model=opened, entry=entry, partial=auto_cdc._partial(), run_id=invocation_id) %}
   {% for turn in turns %}
     {% do auto_cdc._turn(opened, target, turn, entry) %}
   {% endfor %}

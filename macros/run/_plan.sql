@@ -17,6 +17,7 @@
     partial=auto_cdc._partial(),
     waits=turns is not none and turns.waits,
     beside=auto_cdc._beside_there(opened, target, is_first),
+    schema=auto_cdc._in_schema(opened, target),
     run_id=invocation_id
   )) }}
 {% endmacro %}

@@ -6,7 +6,7 @@
   {% if not execute %}
     {{ return('') }}
   {% elif auto_cdc._version_is_kept() %}
-    {{ return(auto_cdc._python().version_relation(adapter_type=auto_cdc._adapter_type(this), identifier=this.identifier, target=this | string, last=false)) }}
+    {{ return(auto_cdc._python().version_relation(adapter_type=auto_cdc._adapter_type(this), identifier=this.identifier, target=this | string, last=false, run_id=invocation_id)) }}
   {% endif %}
   {% if model.resource_type == 'unit_test' %}
     {% do exceptions.raise_compiler_error(

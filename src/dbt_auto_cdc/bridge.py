@@ -5,6 +5,7 @@ Not here: dbt (only `plugin` imports it) and decisions, which live behind `plan`
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -81,7 +82,8 @@ _NO_FLOWS = {
 class Model:
     """One model, ready to be observed: what Jinja carries from one call to the next.
 
-    Where it has flows, `spec` is that of one of them, for what they have in common.
+    Where it has flows, `spec` is that of one of them, for what they have in common. `run` tells the run that is planned
+    from all others, where it is no transaction.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Model:
     relations: Relations
     sql: str
     flows: tuple[Flow, ...] = ()
+    run: str = ""
 
     @property
     def feeds(self) -> bool:
@@ -185,7 +188,8 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     if problems:
         raise AutoCdcError(name, problems)
     relations = relations_of(adapter_type, identifier, target=target, beside=beside)
-    engine = replace(engine, scratch=working_relation(engine, identifier, names.DESCRIBED, target=target))
+    described = names.of_run(names.DESCRIBED, _new_run(engine))
+    engine = replace(engine, scratch=working_relation(engine, identifier, described, target=target))
     if cloned_from:
         relations = replace(relations, cloned_from=cloned_from)
     if isinstance(spec, AutoCdcSnapshot) and spec.version_query:
@@ -269,14 +273,17 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     partial: str = "",
     waits: bool = False,
     beside: Sequence[str] = (),
+    schema: Sequence[str] = (),
     run_id: str = "",
 ) -> Plan:
     """Observe through `ask`, which answers one query with its rows, and return the plan of the next run.
 
     `partial` names the flag, `--empty` or `--sample`, under which the model reads a part of its source; `waits` tells
     that a version query found no snapshot, so that the model has no rows whatever its SQL says; `beside` names what
-    there is beside the target, of what may be there; `run_id` is dbt's name of the run.
+    there is beside the target, of what may be there, and `schema` all tables of its schema, among which may be what
+    other runs left; `run_id` is dbt's name of the run.
     """
+    model = replace(model, run=_new_run(model.engine))
     rebuilt = full_refresh and model.spec.full_refresh is not False
     existing = Existing(
         target=target_exists,
@@ -300,8 +307,39 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
         partial=partial,
         waits=waits,
         run_id=run_id,
+        left_over=_left_over(model, schema, run_id),
     )
+    if journal.is_left(state.turn) and not rebuilt:
+        raise AutoCdcError(model.name, [journal.IS_WRITING])
     return _PLANS[model.materialized](Table(model.name, spec, state, model.relations, model.engine))
+
+
+def _new_run(engine: Engine) -> str:
+    """Return what tells a run from all others; nothing where it is a transaction, which needs no such thing."""
+    return "" if engine.transactions else secrets.token_hex(names.RUN_BYTES)
+
+
+def tables_in(*, model: Model, adapter: Any, database: str | None, schema: str) -> list[str]:
+    """Return the names of a schema's tables as dbt has them in its cache, where runs that are stopped leave some.
+
+    dbt gives Jinja no way to ask for them but by name, so that its wrapper of the adapter is looked into; without what
+    is there, nothing is found and tables stay until somebody drops them.
+    """
+    listed = getattr(getattr(adapter, "_adapter", None), "list_relations", None)
+    if model.engine.transactions or listed is None:
+        return []
+    return [str(relation.identifier) for relation in listed(database, schema) if not relation.is_view]
+
+
+def _left_over(model: Model, schema: Sequence[str], run_id: str) -> tuple[str, ...]:
+    """Return the working tables of other runs among the tables of a schema."""
+    engine, there = model.engine, model.relations
+    return tuple(
+        engine.working(name, there.target)
+        for name in sorted(schema)
+        if names.is_of_a_run(name, there.identifier, engine.identifier_limit)
+        and not name.endswith(names.told_by(run_id))
+    )
 
 
 def begin(*, adapter_type: str) -> str:
@@ -327,7 +365,7 @@ def unfinished(*, model: Model, companion_exists: bool, full_refresh: bool, ask:
     columns = {column.name.lower() for column in columns_of(model.engine, ask, companion)}
     if not {names.KIND, names.CONTROL} <= columns:
         return None
-    return journal.finished(model.name, companion, ask)
+    return journal.finished(model.engine, model.name, companion, ask)
 
 
 def statements(*, adapter_type: str, sql: str) -> list[str]:
@@ -402,13 +440,15 @@ def refuse_swap(*, model: Model, plan: Plan) -> None:
         raise AutoCdcError(model.name, [problem])
 
 
-def turns(*, model: Model, entry: Entry, partial: str = "") -> Turns:
+def turns(*, model: Model, entry: Entry, partial: str = "", run_id: str = "") -> Turns:
     """Return the turns of a run: as many as a version query returns versions, else one.
 
     Of a run that is repeated, those that are left.
     """
     asks = isinstance(model.spec, AutoCdcSnapshot) and model.spec.version_query is not None
-    return entry.takes(Turns(model.name, model.relations, model.engine, asks=asks, partial=bool(partial)))
+    return entry.takes(
+        Turns(model.name, model.relations, model.engine, asks=asks, partial=bool(partial), run_id=run_id)
+    )
 
 
 def ask_version(*, turns: Turns, query: str, applying: bool, ask: Ask, send: Send) -> None:
@@ -416,10 +456,10 @@ def ask_version(*, turns: Turns, query: str, applying: bool, ask: Ask, send: Sen
     look_up(turns, without_semicolon(query), applying=applying, ask=ask, send=send)
 
 
-def version_relation(*, adapter_type: str, identifier: str, target: str, last: bool) -> str:
+def version_relation(*, adapter_type: str, identifier: str, target: str, last: bool, run_id: str) -> str:
     """Return the relation that holds the last version applied, or the one to be applied, while a model runs."""
     engine = required(adapter_type, identifier)
-    return relation(engine=engine, identifier=identifier, target=target, last=last)
+    return relation(engine=engine, identifier=identifier, target=target, last=last, run_id=run_id)
 
 
 def run_plan(*, plan: Plan, send: Send, tell: Tell | None = None, entry: Entry | None = None) -> Outcome:
@@ -459,6 +499,7 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "flow": flow,
     "begin": begin,
     "lock": lock,
+    "tables_in": tables_in,
     "unfinished": unfinished,
     "statements": statements,
     "gives_rows": gives_rows,

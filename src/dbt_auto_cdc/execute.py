@@ -5,12 +5,15 @@ Not here: what the statements are; the same loop serves dbt, tests and benchmark
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from dbt_auto_cdc.errors import AutoCdcError, said_by
-from dbt_auto_cdc.plan import Plan, Step, is_met
+from dbt_auto_cdc.plan import Plan, Step, Turn, is_met
 from dbt_auto_cdc.spec import Expectation
 
 
@@ -27,6 +30,9 @@ Tell = Callable[[str], object]
 
 # What begins an error that a statement of ours raises by itself.
 OWN = "auto_cdc: "
+
+# How often a run that gives up tries to clear up behind itself.
+_TRIES = 3
 
 # From how many seconds on a person wants to see where a run stands.
 _LONG = 10.0
@@ -111,6 +117,18 @@ def execute(plan: Plan, send: Send, tell: Tell | None = None, outcome: Outcome |
         outcome.measures.setdefault(APPENDED, 0)
     outcome.warnings += plan.warnings
     outcome.expected = plan.expected
+    sent = list[str]()
+    try:
+        _send_all(plan, send, tell=tell, outcome=outcome, sent=sent)
+    except Exception as error:
+        if plan.turn is None:
+            raise
+        _give_up(plan, plan.turn, send, sent=sent, error=error)
+    return outcome
+
+
+def _send_all(plan: Plan, send: Send, *, tell: Tell | None, outcome: Outcome, sent: list[str]) -> None:
+    """Send the plan's statements, and note the names of those that were sent, whatever became of them."""
     begun = time.perf_counter()
     for number, step in enumerate(plan.steps, start=1):
         if not is_met(step.only_if, outcome.measures):
@@ -119,13 +137,48 @@ def execute(plan: Plan, send: Send, tell: Tell | None = None, outcome: Outcome |
         if tell and started - begun > _LONG:
             place = f"step {number} of {len(plan.steps)}, after {started - begun:.0f} s"
             tell(f"auto_cdc: model {plan.model}: {place}: {step.title}")
-        sent = _sent(plan, step.among(outcome.measures), send)
+        sent.append(step.name)
+        got = _sent(plan, step.among(outcome.measures), send)
         outcome.seconds[step.name] = time.perf_counter() - started
         if step.measures:
-            _judge(plan.model, step, sent.row, outcome)
+            _judge(plan.model, step, got.row, outcome)
         if step.counts:
-            outcome.measures[step.counts] = outcome.measures.get(step.counts, 0) + sent.count
-    return outcome
+            outcome.measures[step.counts] = outcome.measures.get(step.counts, 0) + got.count
+
+
+def _give_up(plan: Plan, turn: Turn, send: Send, *, sent: list[str], error: Exception) -> NoReturn:
+    """Say why a run fails that is no transaction, where another one came in between, and leave nothing behind.
+
+    What the next run needs to finish this one stays.
+    """
+    is_noted, is_written, says = turn.noted in sent, turn.written in sent, None
+    with suppress(Exception):
+        says = str(next(iter(send("ask whose turn it is", turn.asks).row.values()), ""))
+    run, _, note = (says or "").partition(" ")
+    is_ours = bool(run) and run == turn.run
+    is_lost = says is not None and not is_ours and (is_written or says != turn.before)
+    if is_lost or not is_noted or says == turn.before:
+        _send_one(send, "free the working tables", turn.frees)
+    if is_lost and is_written:
+        # With it goes the note of who went on from there, so that nobody writes what that note says.
+        _send_one(send, "free the working tables", json.loads(note)["frees"] if note else "")
+        _send_one(send, "take back what was written", turn.takes_back)
+    if isinstance(error, AutoCdcError):
+        raise error
+    is_accepted = is_written or (is_noted and sent[-1] not in turn.taking)
+    if is_lost:
+        raise AutoCdcError(plan.model, [turn.taken_over if is_accepted else turn.came_between]) from error
+    if is_ours and is_accepted and is_noted and not note and turn.ends not in sent:
+        raise AutoCdcError(plan.model, [turn.taken_over]) from error
+    raise error
+
+
+def _send_one(send: Send, name: str, sql: str) -> None:
+    """Send a statement, if there is one, again where another process was writing the same rows."""
+    for _ in range(_TRIES if sql else 0):
+        with suppress(Exception):
+            send(name, sql)
+            return
 
 
 def _sent(plan: Plan, step: Step, send: Send) -> Sent:

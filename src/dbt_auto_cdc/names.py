@@ -6,6 +6,7 @@ Not here: the names of configuration options (`spec`) and of public macros (`mac
 from __future__ import annotations
 
 import hashlib
+import re
 
 PREFIX = "__auto_cdc_"
 
@@ -93,8 +94,10 @@ UNTIL = PREFIX + "until"
 ROW = PREFIX + "row"
 ACTION = PREFIX + "action"
 STEP = PREFIX + "step"
-# The kind of the companion's row that holds what a run has yet to write.
+# The kind of the companion's row that says which run was the last to write, and what it has yet to write.
 JOURNAL = "journal"
+# The kind of a row with the number of a run whose rows were taken back, and may come all the same.
+LOST = "lost"
 
 # What the expectations said of a row: of each by its number, and whether one of them drops it.
 EXPECTED = PREFIX + "expected_"
@@ -169,6 +172,10 @@ ROWS_BEFORE = COMPANION + "_rows_before"
 ROWS_AFTER = COMPANION + "_rows_after"
 ROWS_CHANGED = COMPANION + "_rows_changed"
 
+# How many bytes tell one run from all others; each is two letters of a name.
+RUN_BYTES = 6
+_OF_A_RUN = re.compile(rf"(?={COMPANION}_\w+_[0-9a-f]{{{2 * RUN_BYTES}}}$)")
+
 
 def bounds_of(scd_type: str) -> set[str]:
     """Return the bounds that a target has by its SCD type, in lower case; none where it keeps no history."""
@@ -186,6 +193,23 @@ def with_suffix(identifier: str, suffix: str, limit: int) -> str:
         return name
     digest = hashlib.sha256(written).hexdigest()[:8]
     return f"{written[: limit - len(suffix) - 9].decode(errors='ignore')}_{digest}{suffix}"
+
+
+def of_run(suffix: str, run: str) -> str:
+    """Return the suffix of a working table that tells it from those of other runs, where one may meet them."""
+    return f"{suffix}_{run}" if run else suffix
+
+
+def told_by(run_id: str) -> str:
+    """Return what tells a run of dbt's from others in the name of a working table."""
+    return hashlib.sha256(run_id.encode()).hexdigest()[: 2 * RUN_BYTES]
+
+
+def is_of_a_run(name: str, identifier: str, limit: int) -> bool:
+    """Tell whether a table is a working table of some run of a target."""
+    return any(
+        with_suffix(identifier, name[found.start() :], limit) == name for found in _OF_A_RUN.finditer(name)
+    )
 
 
 def of_part(prefix: str, part: str, limit: int) -> str:

@@ -63,6 +63,10 @@ class Existing:
     quarantine: bool = False
 
 
+# The kinds of the companion's rows that a plan has to know of.
+_NOTES = ("control", "position", "run", names.FEED, names.JOURNAL, names.LOST)
+
+
 @dataclass(frozen=True)
 class _Remembered:
     """What the companion says beside what it keeps of the rows."""
@@ -71,6 +75,8 @@ class _Remembered:
     positions: tuple[Position, ...] = ()
     last_run: int = 0
     changes: ChangeFeed = field(default_factory=ChangeFeed)
+    turn: str = ""
+    lost: tuple[int, ...] = ()
 
 
 def there_now(model: Model, ask: Ask) -> dict[str, bool]:
@@ -112,6 +118,7 @@ def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tu
         positions={position.name.lower(): position for position in state.positions},
         named=_named(model),
         flows=_flows_of_reads(flows),
+        run=model.run,
     )
     readings = reads.observed(reads.cut(sql), around)
     looks = {reading.header: reading.look for reading in readings}
@@ -224,7 +231,10 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
         companion=companion,
         control=said.control,
         positions=said.positions,
-        last_run=max(said.last_run, _greatest_run(relations.target, target, ask)),
+        last_run=max(said.last_run, _greatest_run(relations.target, target, ask), *said.lost),
+        run=model.run,
+        turn=said.turn,
+        lost=said.lost,
         indexes=_indexes(engine, relations, ask) if existing.target and not existing.target_is_view else (),
         target_is_view=existing.target_is_view,
         changes=replace(said.changes, columns=changes),
@@ -274,15 +284,21 @@ def _remembered(
     if not {names.KIND, names.CONTROL} <= {column.name.lower() for column in columns}:
         wrong = f"{companion} was not made by auto_cdc, which keeps there what belongs to {relations.target}"
         raise AutoCdcError(model, [f"{wrong}; rename that table, or give the model another alias"])
-    kinds = f"('control', 'position', 'run', {text(names.FEED)})"
-    rows = ask(f"select {names.KIND}, {names.CONTROL} from {companion} where {names.KIND} in {kinds}")
-    said: dict[str, list[str]] = {"control": [], "position": [], "run": [], names.FEED: []}
+    said: dict[str, list[str]] = {kind: [] for kind in _NOTES}
+    kinds = ", ".join(map(text, said))
+    rows = ask(f"select {names.KIND}, {names.CONTROL} from {companion} where {names.KIND} in ({kinds})")
     for kind, written in rows:
         said[str(kind)].append(str(written))
     changes = ChangeFeed(
         version=max(map(int, said[names.FEED]), default=None), is_whole=any(map(was_fed, said["control"]))
     )
-    found = _Remembered(last_run=max(map(int, said["run"]), default=0), changes=changes)
+    found = _Remembered(
+        last_run=max(map(int, said["run"]), default=0),
+        changes=changes,
+        # Two of them are what two first builds at once may leave, where making a table takes two statements.
+        turn=said[names.JOURNAL][0] if len(said[names.JOURNAL]) == 1 else "",
+        lost=tuple(sorted(set(map(int, said[names.LOST])))),
+    )
     if existing.rebuilt or not said["control"]:
         return found
     try:

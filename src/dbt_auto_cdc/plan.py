@@ -82,7 +82,8 @@ class Step:
     `only_if` names measures of earlier steps: unless one of them is above zero the statement is not sent. A step
     that `measures` returns one row of named numbers, checked against its `rules`. `counts` names the figure that
     the number of rows it wrote adds to. `writes` says what it does to rows of a target that goes on, `keeps` the same
-    of its companion; one that `settles` may be sent twice, and reads no table but the one that it writes. Its `parts`
+    of its companion; one that `settles` may be sent twice, and reads no table but the one that it writes. One that has
+    only to change a note of the companion has in `told` the note's kind and its new text. Its `parts`
     follow the statement's beginning, those that are not left out, with a union between them.
     """
 
@@ -95,6 +96,7 @@ class Step:
     writes: Write | None = None
     keeps: Write | None = None
     settles: bool = False
+    told: tuple[str, str] | None = None
     parts: tuple[Part, ...] = ()
 
     @property
@@ -140,6 +142,30 @@ def whenever_sent(steps: Sequence[Step]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """How a run that is no transaction finds out, when it fails, whether another one came in between.
+
+    `asks` gives what the companion says of the last run that wrote, which was `before` when this one was planned, and
+    begins with `run` once this one may write. From the step `noted` on, until the step `ends`, the next run may need
+    the working tables; before that `frees` drops them. The steps `taking` are those by which it may write. From the
+    step `written` on `takes_back` undoes what no other run knows of. `came_between` says what is wrong where nothing
+    was written, `taken_over` where something was.
+    """
+
+    asks: str
+    before: str
+    came_between: str
+    taken_over: str
+    run: str = ""
+    noted: str = ""
+    taking: tuple[str, ...] = ()
+    ends: str = ""
+    frees: str = ""
+    written: str = ""
+    takes_back: str = ""
+
+
+@dataclass(frozen=True)
 class Plan:
     """The statements of one run; `closing` ones follow the commit of the others and only free what was used.
 
@@ -147,7 +173,7 @@ class Plan:
     are only added; `shape` is an
     empty SELECT with the target's columns; `flows` says what the run does with each flow of a model that has several,
     `reads` where it goes on with what the model reads step by step, `positions` how far earlier runs came with that;
-    `expected` is what the steps check of every row.
+    `expected` is what the steps check of every row, `turn` how runs at once are kept apart that are no transactions.
     """
 
     model: str
@@ -163,6 +189,7 @@ class Plan:
     faults: tuple[Fault, ...] = ()
     positions: tuple[Position, ...] = ()
     expected: tuple[Expectation, ...] = ()
+    turn: Turn | None = None
 
     @property
     def script(self) -> str:

@@ -121,7 +121,8 @@ class Around:
     `goes_on` tells that the target that is there is kept; without that a read starts over. `appends` says that rows
     that are read twice are there twice. `whole` has the headers of reads of which every run needs
     everything. `partial` is the flag under which the model reads a part of its source. `flows` are those that
-    have a read, by its header; `named` has the names of all reads that the model has, in lower case, read now or not.
+    have a read, by its header; `named` has the names of all reads that the model has, in lower case, read now or not;
+    `run` tells the run from others, where its working tables have to.
     """
 
     model: str
@@ -135,6 +136,7 @@ class Around:
     positions: Mapping[str, Position] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
     flows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    run: str = ""
 
 
 def observed(reads: Sequence[Read], around: Around) -> tuple[Reading, ...]:

@@ -195,7 +195,9 @@ class State:
     query found no snapshot that is to be applied; `system_type` is the type of the system sequence, where there is one.
     `positions` are those that the companion has, `reads` what this run makes of the reads in the model's SQL, and
     `last_run` is the number of the last run that appended rows. `changes` tells of the change feed where there is one,
-    `quarantine` of the columns of a quarantine that the model has; `run_id` is dbt's name of the run.
+    `quarantine` of the columns of a quarantine that the model has; `run_id` is dbt's name of the run. Where a run is no
+    transaction, `run` tells it from all others, `turn` is what the companion says of the last run that wrote, `lost`
+    are the numbers of runs whose rows were taken back, and `left_over` are working tables of other runs.
     """
 
     model_sql: str
@@ -219,3 +221,7 @@ class State:
     changes: ChangeFeed = ChangeFeed()
     quarantine: tuple[Column, ...] | None = None
     run_id: str = ""
+    run: str = ""
+    turn: str = ""
+    lost: tuple[int, ...] = ()
+    left_over: tuple[str, ...] = ()

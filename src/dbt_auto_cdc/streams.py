@@ -195,7 +195,8 @@ class _Stream:
     def reach(self) -> str:
         """The working table that holds where the stream ends in this run."""
         engine, identifier = self.around.engine, self.around.relations.identifier
-        return working_relation(engine, identifier, f"{names.REACH}_{self.number}")
+        suffix = names.of_run(f"{names.REACH}_{self.number}", self.around.run)
+        return working_relation(engine, identifier, suffix, target=self.around.relations.target)
 
     def reading(self) -> Reading:
         """Return what a run does with the stream."""
@@ -220,7 +221,8 @@ class _Stream:
     def _of_the_table(self, taken: first_read.AsItIs) -> Reading:
         """Read the rows that the table has in the place of a feed that lacks some."""
         engine, identifier = self.around.engine, self.around.relations.identifier
-        working = working_relation(engine, identifier, f"{names.AS_IT_IS}_{self.number}")
+        suffix = names.of_run(f"{names.AS_IT_IS}_{self.number}", self.around.run)
+        working = working_relation(engine, identifier, suffix, target=self.around.relations.target)
         reach = Step(
             f"see how far stream {self.read.name} reaches",
             engine.create_working(self.reach, taken.reach(working)),
@@ -374,7 +376,9 @@ class _Stream:
         name = f"remember how far stream {self.read.name} was read"
         if not engine.transactions:
             written = self.position.written if self.position is not None else ""
-            sql = journal.noted_once(engine, companion, "position", was=written, rows=self._reached())
+            sql = journal.noted_once(
+                engine, companion, "position", was=written, rows=self._reached(), run=self.around.run
+            )
             return Step(name, sql, moved, settles=True)
         if self.position is not None:
             sql = (

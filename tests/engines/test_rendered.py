@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import duckdb
@@ -16,7 +16,8 @@ import pytest
 from dbt_auto_cdc.engines import engine_for
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.engines.duckdb import DuckDB
-from tests.databases import Stopped, add_rows, create_table, tables_of
+from tests.at_once import Both, builds_at_once, runs_at_once
+from tests.databases import Stopped, add_rows, create_table, stop, tables_of
 from tests.direct import Direct
 from tests.flow_sql import FlowSql, compiled
 from tests.stream_sql import stream
@@ -79,6 +80,9 @@ MODES: dict[str, dict[str, Any]] = {
     "replace_where": {"materialized": "replace_where", "replace_where": "id between 1 and 2"},
 }
 RUNS = 8
+# Of two runs at once not every place to come in at is tried: that takes minutes.
+STRIDE, MOST = 3, 40
+AT_ONCE = ["scd1", "scd2", "snapshot_scd2", "append_flow", "stream", "stream_flows", "replace_using"]
 
 
 def lent(adapter_type: str) -> Engine:
@@ -107,6 +111,7 @@ class Borrowed:
     def __init__(self, raw: duckdb.DuckDBPyConnection, engine: Engine) -> None:
         self.raw, self.engine = raw, engine
         self.stop_after: int | None = None
+        self.stops = stop
         self.written = 0
 
     def execute(self, sql: str, parameters: Any = None) -> Any:
@@ -114,8 +119,11 @@ class Borrowed:
         for statement in self.engine.statements(sql):
             code = "\n".join(line for line in statement.splitlines() if not line.startswith("--"))
             if not code.lstrip().startswith(("select", "with")):
-                if self.written == self.stop_after:
-                    raise Stopped
+                if self.stop_after == 0:
+                    self.stop_after = None
+                    self.stops()
+                elif self.stop_after is not None:
+                    self.stop_after -= 1
                 self.written += 1
             found = self.raw.execute(statement, parameters)
         return found
@@ -227,11 +235,54 @@ def test_streams_that_are_stopped(monkeypatch: pytest.MonkeyPatch, mode: str, ad
                 stops += 1
             longest, connection.stop_after = connection.written, None
             assert expected[number] == rows(target), number
-        left = connection.execute("select count(*) from target__auto_cdc where __auto_cdc_kind = 'journal'")
+        left = connection.execute(
+            "select count(*) from target__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control like '% %'"
+        )
         assert [(0,)] == left.fetchall()
         kept = {"target__auto_cdc_quarantine"} if "expectations" in mode else set()
         assert {"feed", "target", "target__auto_cdc", *kept} == set(tables_of(connection))  # type: ignore[arg-type]
     assert stops > RUNS // 2
+
+
+@contextmanager
+def both(monkeypatch: pytest.MonkeyPatch, mode: str, adapter_type: str) -> Iterator[Both]:
+    """Give a target that two runs write, and one beside it, on the same engine, that one run writes at a time."""
+    with borrowed(monkeypatch, adapter_type) as connection, duckdb.connect(config={"threads": 1}) as raw:
+        raw.execute(MACROS)
+        targets = [Direct(each) for each in (connection, Borrowed(raw, connection.engine))]  # type: ignore[arg-type]
+        yield Both(
+            *targets,
+            MODES[mode],
+            COLUMNS,
+            lambda number: feed(number, mode),
+            sql=model_of(mode),
+            streamed=mode.startswith("stream"),
+        )
+
+
+@pytest.mark.parametrize("adapter_type", ["snowflake", "redshift"])
+@pytest.mark.parametrize("mode", AT_ONCE)
+def test_two_runs_at_once(monkeypatch: pytest.MonkeyPatch, mode: str, adapter_type: str) -> None:
+    """Before whatever statement of a run another one comes in: the target is right, and one that gives up says why."""
+    with both(monkeypatch, mode, adapter_type) as pair:
+        runs_at_once(pair, stride=1 if pair.appends else STRIDE, most=MOST)
+        assert {"feed", "target", "target__auto_cdc"} == set(tables_of(pair.target.connection))
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize("adapter_type", ["snowflake", "redshift"])
+@pytest.mark.parametrize("mode", ["scd2", "append_flow"])
+def test_two_builds_at_once(
+    monkeypatch: pytest.MonkeyPatch, mode: str, adapter_type: str, is_there: bool
+) -> None:
+    """The same of first builds, and of --full-refresh: the target is right, or the next run builds it again."""
+    with ExitStack() as opened:
+        builds_at_once(
+            lambda: opened.enter_context(both(monkeypatch, mode, adapter_type)),
+            is_there=is_there,
+            stride=STRIDE,
+            most=MOST,
+        )
 
 
 @pytest.mark.parametrize("adapter_type", RENDERED)

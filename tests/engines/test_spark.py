@@ -14,6 +14,7 @@ import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
 from tests import databases
+from tests.at_once import Both, builds_at_once, runs_at_once
 from tests.databases import (
     Connection,
     Spark,
@@ -77,24 +78,27 @@ MODES = {
 }
 # Where a statement takes seconds, not every place to stop at is tried.
 STRIDE = 1 if databases.chosen() == "sail" else 7
+# Of two runs at once fewer places are tried: they are told for every engine of this kind in `test_rendered`.
+STRIDE_AT_ONCE = 5 if databases.chosen() == "sail" else 9
+AT_ONCE = ["scd1", "append_flow"] + (["scd2", "bitemporal"] if databases.chosen() == "sail" else [])
 # How many statements that write the longest run may have: each costs Spark a second or more.
 MOST = 40
 # How many runs a target of random events sees.
 RUNS = 5 if databases.chosen() == "sail" else 3
 # Of a first run and of one on a target that goes on, as docs/guides/spark.md has them.
 STATEMENTS = {
-    "scd1": (15, 24),
-    "scd2": (13, 28),
-    "snapshot_scd1": (15, 24),
-    "snapshot_scd2": (20, 28),
-    "append_flow": (8, 15),
-    "replace_using": (13, 23),
-    "replace_where": (11, 20),
-    "expectations": (19, 29),
-    "scd1_partial": (17, 28),
-    "scd2_partial": (15, 30),
-    "bitemporal": (29, 44),
-    "bitemporal_partial": (33, 46),
+    "scd1": (16, 26),
+    "scd2": (14, 30),
+    "snapshot_scd1": (16, 26),
+    "snapshot_scd2": (21, 30),
+    "append_flow": (9, 16),
+    "replace_using": (14, 25),
+    "replace_where": (12, 22),
+    "expectations": (20, 31),
+    "scd1_partial": (18, 30),
+    "scd2_partial": (16, 32),
+    "bitemporal": (30, 46),
+    "bitemporal_partial": (34, 48),
 }
 
 
@@ -168,12 +172,18 @@ def quarantined(target: Direct, config: dict[str, Any]) -> list[tuple[str, ...]]
     return sorted(tuple(map(str, row)) for row in target.connection.execute(kept).fetchall())
 
 
-def assert_nothing_is_left(target: Direct) -> None:
-    """Nothing is left to do, and no working table is left behind."""
-    left = target.connection.execute(
-        "select count(*) from target__auto_cdc where __auto_cdc_kind = 'journal'"
-    ).fetchall()
+def assert_nothing_is_left_to_do(target: Direct) -> None:
+    """The note of what a run had to write is crossed off."""
+    note = "__auto_cdc_kind = 'journal' and __auto_cdc_control like '% %'"
+    left = target.connection.execute(f"select count(*) from target__auto_cdc where {note}").fetchall()
     assert [(0,)] == left
+
+
+def assert_nothing_is_left(target: Direct, mode: str) -> None:
+    """No working table is left behind, whoever made it, by a run that writes something."""
+    create_table(target.connection, "feed", COLUMNS, events(1000, mode))
+    target.run(MODES[mode])
+    assert_nothing_is_left_to_do(target)
     tables = set(tables_of(target.connection)) - {"target__auto_cdc_quarantine"}
     assert {"feed", "target", "target__auto_cdc"} == tables
 
@@ -194,8 +204,9 @@ def test_a_run_that_is_stopped(connection: Connection, oracle: Direct, mode: str
         oracle.run(config)
         assert rows(oracle) == rows(target), (number, feed)
         assert quarantined(oracle, config) == quarantined(target, config), (number, feed)
-        assert_nothing_is_left(target)
+        assert_nothing_is_left_to_do(target)
         if number and not was_stopped:
+            assert_nothing_is_left(target, mode)
             return
     raise AssertionError(f"a run has more than {MOST} statements")
 
@@ -240,14 +251,38 @@ def test_a_build_that_is_stopped(connection: Connection, oracle: Direct, mode: s
             target.run(config)
         assert rows(oracle) == rows(target), number
         assert quarantined(oracle, config) == quarantined(target, config), number
-        assert_nothing_is_left(target)
+        assert_nothing_is_left_to_do(target)
         if not was_stopped:
+            assert_nothing_is_left(target, mode)
             return
         if not is_there:
             connection.execute("drop table target")
             connection.execute("drop table target__auto_cdc")
             connection.execute("drop table if exists target__auto_cdc_quarantine")
     raise AssertionError(f"a build has more than {MOST} statements")
+
+
+@pytest.mark.parametrize("mode", AT_ONCE)
+def test_two_runs_at_once(connection: Connection, oracle: Direct, mode: str) -> None:
+    """Before whatever statement of a run another one comes in: the target is right, and one that gives up says why."""
+    both = Both(Direct(connection), oracle, MODES[mode], COLUMNS, lambda number: events(number, mode))
+    runs_at_once(both, stride=1 if both.appends else STRIDE_AT_ONCE, most=MOST)
+    assert_nothing_is_left(both.target, mode)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_two_builds_at_once(connection: Connection, oracle: Direct, is_there: bool) -> None:
+    """The same of first builds, and of --full-refresh: the target is right, or the next run builds it again."""
+
+    def begin() -> Both:
+        for each in (connection, oracle.connection):
+            for table in tables_of(each):
+                each.execute(
+                    f"drop table {engine_of(connection).quote(table) if each is connection else table}"
+                )
+        return Both(Direct(connection), oracle, SCD2, COLUMNS, lambda number: events(number, "scd2"))
+
+    builds_at_once(begin, is_there=is_there, stride=STRIDE_AT_ONCE, most=MOST)
 
 
 LISTED = {**COLUMNS, "cols": "VARCHAR[]"}

@@ -5,6 +5,8 @@ Not here: what a plan does (`test_spark`).
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +31,10 @@ MODELS = {
     "ones": "materialized='replace_where', replace_where='id = 1'",
     "latest": "materialized='replace_using', replace_using=['id'], sequence_by='at'",
 }
+
+
+# dbt as a process of its own.
+DBT = "from dbt.cli.main import cli; cli()"
 
 
 def feed(project: Project, rows: list[tuple[object, ...]]) -> None:
@@ -115,15 +121,53 @@ def test_a_run_that_was_stopped(shop: Project) -> None:
     """What an earlier run wrote down is done first, whatever the model reads by then; dbt says so."""
     shop.succeed("run", "--select", "customers")
     left = f"insert into {shop.schema}.customers select 7, ''Lima'' from {shop.schema}.feed limit 1"
-    note = f'["", [["add a row", "{left}"]]]'.replace("''", "\\'")
-    hidden = shop.columns("customers__auto_cdc")[:-2]
-    columns = ", ".join(f"null as c{number}" for number in range(len(hidden)))
-    shop.execute(f"insert into customers__auto_cdc select {columns}, 'journal', '{note}'")
+    note = f'run {{"to_do": [["add a row", "{left}"]], "frees": "", "asks": "", "otherwise": [], "appends": false}}'
+    note = note.replace("''", "\\'")
+    is_note = "where __auto_cdc_kind = 'journal'"
+    shop.execute(f"update customers__auto_cdc set __auto_cdc_control = '{note}' {is_note}")
     shop.succeed("run", "--select", "customers")
     assert "finishing the run before" in shop.log
     assert [(1, "Bergen"), (2, "Rome"), (7, "Lima")] == rows(shop, "select id, city from customers")
-    kinds = "select count(*) from customers__auto_cdc where __auto_cdc_kind = 'journal'"
+    kinds = f"select count(*) from customers__auto_cdc {is_note} and __auto_cdc_control like '% %'"
     assert [(0,)] == shop.query(kinds)
+
+
+def test_two_processes_at_once(shop: Project) -> None:
+    """Each of them goes well, or says that another one came in between; the next run leaves the rows that should be."""
+    models, where = (
+        ("customers", "history"),
+        ["--project-dir", str(shop.root), "--profiles-dir", str(shop.root)],
+    )
+    shop.succeed("run", "--select", *models)
+    events = list(FIRST)
+    for number in range(2):
+        events += [(key, f"Oslo {number}", "U", 10 * number + key + 5) for key in range(4)]
+        feed(shop, events)
+        processes = [
+            subprocess.Popen(
+                [
+                    *(sys.executable, "-c", DBT, "run", "--select", *models, *where),
+                    *("--target-path", str(shop.root / f"target_{each}")),
+                    *("--log-path", str(shop.root / f"log_{each}")),
+                ],
+                cwd=shop.root,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for each in range(2)
+        ]
+        for process in processes:
+            said, _ = process.communicate()
+            told = said.count("another run of it")
+            assert process.returncode == 0 or told, said
+    shop.succeed("run", "--select", *models)
+    newest = {key: (at, city) for key, city, _, at in sorted(events, key=lambda event: event[3])}
+    assert [(key, city) for key, (_, city) in sorted(newest.items())] == rows(
+        shop, "select id, city from customers"
+    )
+    starts = sorted(((key, city, at) for key, city, _, at in events), key=repr)
+    assert starts == rows(shop, "select id, city, __START_AT from history")
+    assert [(4,)] == shop.query("select count(*) from history where __END_AT is null")
 
 
 def test_reading_step_by_step(shop: Project) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt_auto_cdc import execute as loop
+from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.execute import Sent, execute
-from dbt_auto_cdc.plan import Plan, Step
+from dbt_auto_cdc.plan import Plan, Step, Turn
 
 STEPS = (Step("read", "select 1"), Step("skip", "select 2", only_if=("none",)), Step("write", "select 3"))
 PLAN = Plan(model="customers", action="apply", steps=STEPS)
@@ -26,3 +27,57 @@ def test_a_long_run_tells_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> No
     told: list[str] = []
     execute(PLAN, lambda _name, _sql: Sent(), told.append)
     assert ["auto_cdc: model customers: step 3 of 3, after 18 s: write"] == told
+
+
+class Server:
+    """What answers a run that is no transaction: it fails at one statement, and says who wrote last."""
+
+    def __init__(self, fails: str, says: str) -> None:
+        self.fails, self.says, self.sent = fails, says, list[str]()
+
+    def __call__(self, name: str, sql: str) -> Sent:
+        self.sent.append(name)
+        if name == self.fails:
+            raise RuntimeError("the table is gone")
+        return Sent({"turn": self.says} if sql == TURN.asks else {})
+
+
+TURN = Turn(
+    "select turn",
+    before="before",
+    came_between="another wrote",
+    taken_over="another finished",
+    run="own",
+    noted="note",
+    taking=("note", "see"),
+    ends="end",
+    frees="drop table working",
+)
+STEPWISE = Plan(
+    "customers",
+    "apply",
+    tuple(Step(name, name) for name in ("read", "note", "see", "write", "end")),
+    turn=TURN,
+)
+
+
+@pytest.mark.parametrize(
+    ("fails", "says", "said", "is_freed"),
+    [
+        ("read", "before", "the table is gone", True),
+        ("read", "other", "another wrote", True),
+        ("note", "before", "the table is gone", True),
+        ("note", "other {}", "another wrote", True),
+        ("note", "own {}", "the table is gone", False),
+        ("write", "own {}", "the table is gone", False),
+        ("write", "own", "another finished", False),
+        ("write", "other", "another finished", True),
+        ("end", "own {}", "the table is gone", False),
+    ],
+)
+def test_a_run_that_fails_between_others(fails: str, says: str, said: str, is_freed: bool) -> None:
+    """It says so if another one came in between, and keeps its working tables only where the next one needs them."""
+    server = Server(fails, says)
+    with pytest.raises((AutoCdcError, RuntimeError), match=said):
+        execute(STEPWISE, server)
+    assert is_freed == ("free the working tables" in server.sent)

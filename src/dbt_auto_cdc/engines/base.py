@@ -420,19 +420,22 @@ class Engine:
         del relation, column
         return ""
 
-    def define(self, relation: str, types: Mapping[str, str]) -> str:
+    def define(self, relation: str, types: Mapping[str, str], *, is_new: bool = False) -> str:
         """Return the statement that makes an empty table of columns with types, in the place of an older one.
 
-        Asked without `transactions`.
+        It fails if there is one that should not be, where it `is_new`. Asked without `transactions`.
         """
         raise NotImplementedError
 
-    def fill(self, relation: str, types: Mapping[str, str], query: Query) -> list[str]:
-        """Return the statements that make a target of columns with types and fill it, in the place of an older one.
+    def fill(
+        self, relation: str, types: Mapping[str, str], query: Query, *, is_new: bool = False
+    ) -> list[str]:
+        """Return the statements that make a table of columns with types and fill it, in the place of an older one.
 
-        Asked without `transactions`.
+        Asked without `transactions`, and `is_new` as in `define`.
         """
-        return [self.define(relation, types) + self.layout, self.insert(relation, list(types), query)]
+        made = self.define(relation, types, is_new=is_new) + self.layout
+        return [made, self.insert(relation, list(types), query)]
 
     def refill(self, relation: str) -> str:
         """Return what has to stand before a query to make a table of its rows, in the place of an older one.

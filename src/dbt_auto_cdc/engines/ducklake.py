@@ -42,8 +42,9 @@ class DuckLake(DuckDB):
             found += [f"set {word} by ({', '.join(columns)})"] if columns else []
         return replace(self, layout="\n".join(found))
 
-    def define(self, relation: str, types: Mapping[str, str]) -> str:
+    def define(self, relation: str, types: Mapping[str, str], *, is_new: bool = False) -> str:
         """Return the statement that makes an empty table of columns with types."""
+        del is_new
         columns = ", ".join(f"{name} {type_name}" for name, type_name in types.items())
         return f"create table {relation} ({columns})"
 

@@ -272,16 +272,19 @@ class Spark(Stepwise):
         files = " purge" if self.table_options.startswith(" using iceberg") else ""
         return f"drop table if exists {relation}{files}"
 
-    def fill(self, relation: str, types: Mapping[str, str], query: Query) -> list[str]:
+    def fill(
+        self, relation: str, types: Mapping[str, str], query: Query, *, is_new: bool = False
+    ) -> list[str]:
         """Return the statement that makes a table of a query's rows; readers see the old one until it is complete.
 
         Not of Delta tables: Sail would forbid nulls in those columns in which there are none yet.
         """
         if self.is_sail:
-            return super().fill(relation, types, query)
+            return super().fill(relation, types, query, is_new=is_new)
         values = ",\n    ".join(f"cast(added.{name} as {kind}) as {name}" for name, kind in types.items())
         rows = f"select\n    {values}\nfrom (\n{query.render()}\n) as added({', '.join(types)})"
-        return [f"create or replace table {relation}{self.table_options}{self.layout} as\n{rows}"]
+        made = "create table" if is_new else "create or replace table"
+        return [f"{made} {relation}{self.table_options}{self.layout} as\n{rows}"]
 
     def insert(self, relation: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows, of all columns in their order: the others would be lost."""

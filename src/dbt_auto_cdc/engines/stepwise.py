@@ -148,10 +148,11 @@ class Stepwise(Engine):
         """Return the statements that free working tables."""
         return NEXT.join(self.drop_table(name) for name in working)
 
-    def define(self, relation: str, types: Mapping[str, str]) -> str:
+    def define(self, relation: str, types: Mapping[str, str], *, is_new: bool = False) -> str:
         """Return the statements that make an empty table, in the place of an older one."""
         columns = (f"{name} {kind}" for name, kind in types.items())
-        return f"{self._made(relation)} (\n    {comma(columns)}\n){self.table_options}"
+        made = f"create table {relation}" if is_new else self._made(relation)
+        return f"{made} (\n    {comma(columns)}\n){self.table_options}"
 
     def insert(self, relation: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows; without names they have all columns in their order."""

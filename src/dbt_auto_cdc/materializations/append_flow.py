@@ -49,4 +49,5 @@ def _ready(job: Job) -> tuple[Step, ...]:
 
 def _next_number(job: Job) -> Step:
     sql = f"update {job.companion} set {names.CONTROL} = '{_number(job)}' where {names.KIND} = 'run'"
-    return Step("remember the number of the run", sql, (job.spec.COUNTS,), settles=True)
+    told = ("run", str(_number(job)))
+    return Step("remember the number of the run", sql, (job.spec.COUNTS,), settles=True, told=told)

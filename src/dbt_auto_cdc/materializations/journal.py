@@ -4,33 +4,70 @@ Not here: which rows there are to write (`scd.writes` says it of each step).
 
 A run on a target that goes on first puts everything that is to change into two working tables, one for the target and
 one for the companion; but for what working tables have already, from which the same rows come until the run ends. Then
-one statement puts the statements that are left into the companion, as its row of kind `journal`; these are sent, and
-the last one removes that row. Each of them may be sent again, after it and after those that follow: all rows that go or
-come are looked for by what tells them, and rows that come take the place of themselves. So a run that finds such a row
-sends them again before anything else, and one that finds none has nothing to repair. Rows that are only added are the
-exception: they would come twice, once from the run that is finished and once from the next; so there the row tells how
-to take them back, or, where rows are read step by step, how to remember what was read.
+one statement puts the statements that are left into the companion, into its row of kind `journal`; these are sent, and
+the last one takes them out of that row. Each of them may be sent again, after it and after those that follow: all rows
+that go or come are looked for by what tells them, and rows that come take the place of themselves. So a run that finds
+such a note sends them again before anything else, and one that finds none has nothing to repair. Rows that are only
+added are the exception: they would come twice, once from the run that is finished and once from the next; so there the
+note tells how to take them back, or, where rows are read step by step, how to remember what was read.
 
-A first build has no need of it: its companion is filled last, and one without a record is not finished.
+Two runs at once are kept apart by the same row, which begins with what tells the last run that wrote from all others:
+
+* A run puts its note there only if the row is what it was when the run began to look at things, which is one UPDATE,
+  and then asks whether it did. Else another run has written since, and this one gives up, with nothing written. What is
+  staged stands in tables with the run's name in theirs; what others left there goes once none of them can write any
+  more, which is after the note.
+* A note that is found may be that of a run which is alive, and both then send its statements. They are the same, the
+  engine lets only one of two win that write the same rows, and no later run can write before the note is crossed off.
+  Before that, and after all that it has to write, the run's working tables are dropped; so whoever is late with one of
+  its statements after that finds no table to read, and fails.
+* Rows that are only added are not looked for, so there the note is claimed: either the run crosses it off, or another
+  one takes its rows back, remembers its number, and later runs take them back once more if they came all the same.
+
+A first build has no need of a note: its companion is filled last, and one without a record is not finished. It is made
+with the row that tells whose it is, and filled only if that row is still there. Who finds that it is not may have
+replaced the target of another build, and makes that one unfinished too.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.plan import Part, Plan, Step, Write, whenever_sent
+from dbt_auto_cdc.plan import Part, Plan, Rule, Step, Turn, Write, whenever_sent
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.sql import Query, comma, indented, is_read
 from dbt_auto_cdc.state import State
 
-GONE, BORN, ENDED = "gone", "born", "ended"
+GONE, BORN, ENDED, DONE = "gone", "born", "ended", "done"
 _UNION = "\nunion all\n"
 _NO_ROW = "(select 1 as one) as nothing\nwhere false"
 WORKING = (names.TARGET_CHANGES, names.COMPANION_CHANGES)
+_NOTED = "write down what is left to do"
+_CROSSED_OFF = "cross it off"
+_SEE = "see that it is claimed"
+_FILLED = "create the target"
+_TURN = "lost_turn"
+# What follows the run in the row of kind `journal`, where another one takes it back.
+_CLAIMED = "!"
+_TAKING = (_NOTED, "see whose turn it is")
+_CAME_BETWEEN = (
+    "another run of it wrote while this one read, so nothing of this one was written; run it again"
+)
+_TAKEN_OVER = (
+    "another run of it came in between and wrote what this one had left to write, so that its rows are there; run it"
+    " again for what came since"
+)
+_TAKEN_BACK = "another run of it began before this one was complete, and took its rows back; run it again"
+_TOUCHED = (
+    "another run of it began before this one was complete, and finished it or took it back; run it again"
+)
+IS_WRITING = "another run of it is writing; run it again when that one has ended"
+_BUILT_TWICE = "another run of it built the target at the same time, so that it is not complete; run it again"
 
 
 class _Changes:
@@ -154,10 +191,11 @@ class _Changes:
         columns += [f"{place} as {names.LOCATOR}", f"{told} as {names.ACTION}", f"{number} as {names.STEP}"]
         return f"select\n    {comma(columns)}\nfrom "
 
-    def applied(self, *, crosses_off: bool = False) -> list[str]:
+    def applied(self, *, done: tuple[str, str] | None = None) -> list[str]:
         """Return the statement that does it: whatever is told like a row that goes or comes goes, then rows come.
 
-        That of a companion also `crosses_off` what was written down as left to do, where it is one statement.
+        That of a companion also changes the note of a run, where it is one statement: `done` is the run, and the note
+        when nothing is left but to drop its working tables.
         """
         if not self.writes:
             return []
@@ -177,10 +215,19 @@ class _Changes:
         )
         source = [going, coming]
         place = self.engine.place("tgt", self.identity.items())
-        if crosses_off:
-            note = f"from {self.relation} as tgt where tgt.{names.KIND} = '{names.JOURNAL}'"
-            source.append(f"select\n    {comma(nulls)},\n    {place}, '{GONE}' as {names.ACTION}\n{note}")
         matched = [f"when matched and src.{names.ACTION} = '{GONE}' then delete"]
+        if done:
+            run, note = done
+            told = f"{self.engine.text(note)} as {names.CONTROL}"
+            columns_done = comma(
+                told if name == names.CONTROL else null for name, null in zip(self.types, nulls, strict=True)
+            )
+            of_run = f"from {self.relation} as tgt where {is_of(run, 'tgt.')}"
+            source.append(f"select\n    {columns_done},\n    {place}, '{DONE}' as {names.ACTION}\n{of_run}")
+            matched.append(
+                f"when matched and src.{names.ACTION} = '{DONE}' then update set"
+                f" {names.CONTROL} = src.{names.CONTROL}"
+            )
         for column in self._ending:
             source.append(staying)
             matched.append(
@@ -217,28 +264,108 @@ class _Changes:
 
 
 def journaled(
-    job: Job, steps: Sequence[Step], target_types: Mapping[str, str], companion_types: Mapping[str, str]
-) -> tuple[Step, ...]:
-    """Return the steps of a run on a target that goes on, such that it can be stopped after any of them."""
+    job: Job,
+    steps: Sequence[Step],
+    target_types: Mapping[str, str],
+    companion_types: Mapping[str, str],
+    *,
+    frees: Callable[[Sequence[Step]], str],
+) -> tuple[tuple[Step, ...], Turn | None]:
+    """Return the steps of a run on a target that goes on, such that it can be stopped after any of them.
+
+    `frees` gives the statements that drop the working tables that steps use. Nothing is told apart where nothing is
+    written.
+    """
     target, companion, first, settled = _sorted(job, steps, target_types, companion_types)
-    if not target.writes and not companion.writes:
-        return (*first, *settled)
+    if not target.writes and not companion.writes and not settled:
+        return (*first, *_freed(frees(first))), None
     if job.spec.appends:
-        return (*first, *_appended(job, target, settled))
-    is_crossed_off = bool(companion.writes) and job.engine.merges
+        return _appended(job, target, first, settled, frees=frees)
+    whenever = whenever_sent([*(step for step, _ in (*target.writes, *companion.writes)), *settled])
+    written_down = (*target.wrote_down(whenever), *companion.wrote_down(whenever))
+    free = frees((*first, *written_down, *(Step(names.STEP, sql) for sql in target.applied())))
+    run, rest = job.state.run, _noted(job, [], frees=free)
+    is_done_with_it = bool(companion.writes) and job.engine.merges
     to_do = [
         *((f"change {target.relation}", sql) for sql in target.applied()),
-        *((step.name, step.sql) for step in settled),
-        *((f"change {companion.relation}", sql) for sql in companion.applied(crosses_off=True)),
-        *([] if is_crossed_off else [("cross it off", _crossed_off(job.companion))]),
+        *((step.name, _settled(job, step)) for step in settled),
+        *(
+            (f"change {companion.relation}", sql)
+            for sql in companion.applied(done=(run, rest) if is_done_with_it else None)
+        ),
+        *([] if is_done_with_it else [("note that all is written", _changed(job, rest, is_of(run)))]),
     ]
-    whenever = whenever_sent([*(step for step, _ in (*target.writes, *companion.writes)), *settled])
+    note = _noted(job, to_do, frees=free)
     return (
         *first,
-        *target.wrote_down(whenever),
-        *companion.wrote_down(whenever),
-        Step("write down what is left to do", _noted(job, to_do), whenever),
+        *written_down,
+        *_taking_turns(job, note, whenever),
         *(Step(name, sql, whenever) for name, sql in to_do),
+        *_freed(free),
+        Step(_CROSSED_OFF, _crossed_off(job.engine, job.companion, run), whenever),
+    ), _turn(job, free, taken_over=_TAKEN_OVER)
+
+
+def _freed(free: str) -> tuple[Step, ...]:
+    return (Step("free the working tables", free),) if free else ()
+
+
+def _taking_turns(job: Job, note: str, whenever: tuple[str, ...]) -> tuple[Step, ...]:
+    """Put a note into the companion if nobody wrote since it was read, and give up if somebody did.
+
+    After that no run can write that began before, so that what such runs left can be dropped.
+    """
+    return (
+        Step(_NOTED, _changed(job, note, _says(job.state.turn)), whenever),
+        _see_whose_turn(job.companion, is_of(job.state.run), whenever),
+        *_left_over(job, whenever),
+    )
+
+
+def _see_whose_turn(
+    companion: str, is_ours: str, whenever: tuple[str, ...] = (), *, otherwise: str = _CAME_BETWEEN
+) -> Step:
+    sql = f"select case when count(*) = 0 then 1 else 0 end as {_TURN}\nfrom {companion} where {is_ours}"
+    return Step(_TAKING[1], sql, whenever, measures=True, rules=(Rule(_TURN, otherwise),))
+
+
+def _left_over(job: Job, whenever: tuple[str, ...] = ()) -> tuple[Step, ...]:
+    tables = list(job.state.left_over)
+    return (Step("drop what other runs left", job.engine.drop_working(tables), whenever),) if tables else ()
+
+
+def _asks(companion: str) -> str:
+    return f"select {names.CONTROL} as turn from {companion} where {names.KIND} = '{names.JOURNAL}'"
+
+
+def is_of(run: str, alias: str = "") -> str:
+    """Return the condition that a row of the companion is the note of a run, which has not crossed it off."""
+    begun = f"substr({alias}{names.CONTROL}, 1, {len(run) + 1}) = '{run} '"
+    return f"{alias}{names.KIND} = '{names.JOURNAL}' and {begun}"
+
+
+def _says(turn: str) -> str:
+    """Return the condition that a row of the companion tells that nobody wrote after some run; it may have a note."""
+    run, _, note = turn.partition(" ")
+    return is_of(run) if note else f"{names.KIND} = '{names.JOURNAL}' and {names.CONTROL} = '{run}'"
+
+
+def _changed(job: Job, note: str, where: str) -> str:
+    """Return the statement that puts a note into the place of another one."""
+    return f"update {job.companion} set {names.CONTROL} = {job.engine.text(note)}\nwhere {where}"
+
+
+def _settled(job: Job, step: Step) -> str:
+    """Return the statement that changes a note of the companion while the run's own is there."""
+    if step.told is None or not job.engine.merges:
+        return step.sql
+    kind, note = step.told
+    return (
+        f"merge into {job.companion} as tgt using (\n"
+        f"select {job.engine.text(note)} as {names.CONTROL} from {job.companion} as own\n"
+        f"where {is_of(job.state.run, 'own.')}\n"
+        f") as src\non tgt.{names.KIND} = '{kind}'\n"
+        f"when matched then update set {names.CONTROL} = src.{names.CONTROL}"
     )
 
 
@@ -272,64 +399,174 @@ def _sorted(
     return target, companion, first, settled
 
 
-def _appended(job: Job, target: _Changes, settled: Sequence[Step]) -> tuple[Step, ...]:
+def _appended(
+    job: Job,
+    target: _Changes,
+    first: Sequence[Step],
+    settled: Sequence[Step],
+    *,
+    frees: Callable[[Sequence[Step]], str],
+) -> tuple[tuple[Step, ...], Turn]:
     """Add rows in one statement.
 
     A run that was stopped is taken back where the next one reads its rows again. Where these are read step by step, or
     once, it is finished if its rows are there.
     """
-    number = job.state.last_run + 1
+    run, number, companion = job.state.run, job.state.last_run + 1, job.companion
     of_the_run = f"from {job.target} where {names.RUN} = {number}"
+    free = frees((*first, *(step for step, _ in target.writes)))
+    rest = [(step.name, _settled(job, step)) for step in settled]
+    taken_back = _taken_back(job, number, free)
     if job.state.reads or job.spec.read_now:
-        rest = [(step.name, step.sql) for step in settled]
-        sql = _noted(job, rest, asks=f"select 1 {of_the_run} limit 1")
-        noted = Step("write down what is left to do", sql)
+        asks = f"select 1 {of_the_run} limit 1"
+        note = _noted(job, rest, frees=free, asks=asks, otherwise=taken_back)
     else:
-        rest = [("take back the rows of the run before", f"delete {of_the_run}")]
-        # Its number is used up: who streams the target may have read up to there.
-        rest += [(step.name, step.sql) for step in settled if job.spec.COUNTS in step.only_if]
-        noted = Step("write down how to take it back", _noted(job, rest))
-    added = (Step(step.name, step.sql) for step, _ in target.writes)
-    return (
-        noted,
+        note = _noted(job, taken_back, frees=free)
+    is_claimed = f"({is_of(run + _CLAIMED)}) or ({_is_lost(number)})"
+    turn = f"select count(*) as claims from {companion} where {is_claimed}"
+    counted = f"select count(*) as added {of_the_run}"
+    lost = ", ".join(map(str, job.state.lost))
+    again = f"delete from {job.target} where {names.RUN} in ({lost})"
+    added = [
+        Step(step.name, job.engine.insert(job.target, list(write.columns), _in_turn(job, write)))
+        for step, write in target.writes
+        if write.born
+    ]
+    steps = (
+        *first,
+        *_taking_turns(job, note, ()),
+        *((Step("take back what came from runs that were taken back", again),) if lost else ()),
         *added,
-        Step("count what is written", f"select count(*) as {job.spec.COUNTS} {of_the_run}", measures=True),
-        *(Step(step.name, step.sql) for step in settled),
-        Step("cross it off", _crossed_off(job.companion)),
+        *(Step(name, sql) for name, sql in rest),
+        Step(_CROSSED_OFF, _crossed_off(job.engine, companion, run)),
+        *_freed(free),
+        Step(
+            "count what is written",
+            f"select counted.added as {job.spec.COUNTS},\n"
+            f"    case when turn.claims > 0 then 1 else 0 end as {_TURN}\n"
+            f"from ({counted}) as counted\ncross join ({turn}) as turn",
+            measures=True,
+            rules=(Rule(_TURN, _TAKEN_BACK),),
+        ),
+    )
+    turn_of_run = _turn(job, free, taken_over=_TOUCHED)
+    return steps, replace(turn_of_run, written=added[0].name, takes_back=_while_lost(job, number))
+
+
+def _turn(job: Job, free: str, *, taken_over: str) -> Turn:
+    return Turn(
+        _asks(job.companion),
+        before=job.state.turn,
+        came_between=_CAME_BETWEEN,
+        taken_over=taken_over,
+        run=job.state.run,
+        noted=_NOTED,
+        taking=_TAKING,
+        ends=_CROSSED_OFF,
+        frees=free,
     )
 
 
-def _noted(job: Job, to_do: Sequence[tuple[str, str]], *, asks: str = "") -> str:
-    """Return the one statement after which a run will be finished, by itself or by the next one.
+def _in_turn(job: Job, write: Write) -> Query:
+    """Return the rows that a run adds, none if its note is there no more."""
+    assert write.born is not None  # noqa: S101 - what rows that are added come from
+    columns = ", ".join(f"added.{name}" for name in write.columns)
+    turn = f"select 1 as one from {job.companion} where {is_of(job.state.run)}"
+    return write.born.then(
+        "in_turn", f"select {columns}\nfrom {write.born.last} as added\ncross join ({turn}) as turn"
+    )
 
-    The next one does so only where the query that it `asks` gives a row.
+
+def _taken_back(job: Job, number: int, free: str) -> list[tuple[str, str]]:
+    """Return what another run does in the place of one that was stopped: it claims the note, and takes rows back.
+
+    Rows may come after that, of a statement that was on its way: they are known by their number.
     """
-    engine, written = job.engine, json.dumps([asks, [list(each) for each in to_do]])
+    claimed = f"{job.state.run}{_CLAIMED}"
+    rest = [
+        ("remember that its rows do not count", _marked_lost(job, number)),
+        ("take back the rows of the run before", _while_lost(job, number)),
+    ]
+    note = _noted(job, rest, frees=free, run=claimed)
+    return [("claim it", _changed(job, note, is_of(job.state.run))), (_SEE, claimed), *rest]
+
+
+def _is_lost(number: int) -> str:
+    return f"{names.KIND} = '{names.LOST}' and {names.CONTROL} = '{number}'"
+
+
+def _marked_lost(job: Job, number: int) -> str:
+    if not job.engine.merges:
+        row = Query().then("lost_run", f"select '{names.LOST}', '{number}'")
+        return job.engine.insert(job.companion, [names.KIND, names.CONTROL], row)
+    rows = f"select '{number}' as {names.CONTROL}"
+    return _merged_note(
+        job.engine, job.companion, names.LOST, rows, same=f" and tgt.{names.CONTROL} = src.{names.CONTROL}"
+    )
+
+
+def _while_lost(job: Job, number: int) -> str:
+    """Return the statement that removes the rows of a run if they do not count."""
+    lost = f"from {job.companion} where {_is_lost(number)}"
+    if not job.engine.merges:
+        return f"delete from {job.target} where {names.RUN} = {number} and exists (select 1 {lost})"
+    return (
+        f"merge into {job.target} as tgt using (\nselect distinct 1 as one {lost}\n) as src\n"
+        f"on tgt.{names.RUN} = {number}\nwhen matched then delete"
+    )
+
+
+def _noted(  # noqa: PLR0913 - what a note has, all by name
+    job: Job,
+    to_do: Sequence[tuple[str, str]],
+    *,
+    frees: str,
+    asks: str = "",
+    otherwise: Sequence[tuple[str, str]] = (),
+    run: str = "",
+) -> str:
+    """Return the note with which a run will be finished, by itself or by the next one.
+
+    The next one does what is left `to_do` only where the query that it `asks` gives a row, `otherwise` something else.
+    Where rows are only added this is crossed off before the working tables are dropped, because one of them tells how
+    far the run read: there the note itself keeps statements that are late from doing harm.
+    """
+    engine = job.engine
+    note = {
+        "to_do": to_do,
+        "frees": frees,
+        "asks": asks,
+        "otherwise": otherwise,
+        "appends": job.spec.appends,
+    }
+    written = f"{run or job.state.run} {json.dumps(note)}"
     if engine.text_limit and len(written.encode()) > engine.text_limit:
         problem = (
             f"the statements that write its rows are {len(written.encode())} bytes, and {engine.name} keeps no text of"
             f" more than {engine.text_limit}; leave columns out with except_column_list, or give them shorter names"
         )
         raise AutoCdcError(job.model, [problem])
-    if not engine.merges:
-        # There is no such row: a run that finds one finishes that first.
-        row = Query().then("to_do", f"select '{names.JOURNAL}', {engine.text(written)}")
-        return engine.insert(job.companion, [names.KIND, names.CONTROL], row)
-    rows = f"select cast({engine.text(written)} as {engine.text_type}) as {names.CONTROL}"
-    return _merged_note(engine, job.companion, names.JOURNAL, rows)
+    return written
 
 
-def noted_once(engine: Engine, companion: str, kind: str, *, was: str, rows: str) -> str:
+def noted_once(  # noqa: PLR0913 - what a note is, all by name
+    engine: Engine, companion: str, kind: str, *, was: str, rows: str, run: str
+) -> str:
     """Return the statement that puts a note into the companion, in the place of what it `was`; it may be sent twice.
 
-    `rows` is the query of the note, and may give none.
+    `rows` is the query of the note, and may give none; none is written but while the `run` has its own note there.
     """
     same = f" and tgt.{names.CONTROL} in ({engine.text(was)}, src.{names.CONTROL})"
-    return _merged_note(engine, companion, kind, rows, same=same)
+    turn = f"\ncross join (select 1 as one from {companion} where {is_of(run)}) as turn"
+    return _merged_note(engine, companion, kind, rows, same=same, turn=turn)
 
 
-def _merged_note(engine: Engine, companion: str, kind: str, rows: str, *, same: str = "") -> str:
-    told = f"select cast('{kind}' as {engine.text_type}) as {names.KIND}, told.* from (\n{rows}\n) as told"
+def _merged_note(  # noqa: PLR0913 - what a note is, all by name
+    engine: Engine, companion: str, kind: str, rows: str, *, same: str = "", turn: str = ""
+) -> str:
+    told = (
+        f"select cast('{kind}' as {engine.text_type}) as {names.KIND}, told.* from (\n{rows}\n) as told{turn}"
+    )
     own = f"{names.KIND}, {names.CONTROL}"
     return (
         f"merge into {companion} as tgt using (\n{told}\n) as src\n"
@@ -339,27 +576,49 @@ def _merged_note(engine: Engine, companion: str, kind: str, rows: str, *, same: 
     )
 
 
-def _crossed_off(companion: str) -> str:
-    return f"delete from {companion} where {names.KIND} = '{names.JOURNAL}'"
+def _crossed_off(engine: Engine, companion: str, run: str) -> str:
+    """Return the statement that takes what is left to do out of the note of a run: only that it wrote last stays."""
+    return f"update {companion} set {names.CONTROL} = {engine.text(run)} where {is_of(run)}"
 
 
-def left_over(companion: str, ask: Callable[[str], Sequence[Sequence[object]]]) -> Sequence[Sequence[object]]:
-    """Return the note of an earlier run that was stopped while it wrote, in a row of its own, if there is one."""
-    return ask(f"select {names.CONTROL} from {companion} where {names.KIND} = '{names.JOURNAL}'")
+def left_over(companion: str, ask: Callable[[str], Sequence[Sequence[object]]]) -> str:
+    """Return the note of an earlier run that was stopped while it wrote, or is writing; empty if there is none."""
+    rows = ask(_asks(companion))
+    note = str(rows[0][0]) if rows else ""
+    return note if is_left(note) else ""
 
 
-def finished(model: str, companion: str, ask: Callable[[str], Sequence[Sequence[object]]]) -> Plan | None:
+def is_left(note: str) -> bool:
+    """Tell whether the row of kind `journal` says that something is left to do."""
+    return " " in note
+
+
+def finished(
+    engine: Engine, model: str, companion: str, ask: Callable[[str], Sequence[Sequence[object]]]
+) -> Plan | None:
     """Return the plan that finishes an earlier run, where it wrote down that something is left to do."""
-    rows = left_over(companion, ask)
-    if not rows:
+    written = left_over(companion, ask)
+    if not written:
         return None
-    asks, noted = json.loads(str(rows[0][0]))
-    is_left = not asks or ask(asks)
-    to_do = [Step(str(name), str(sql)) for name, sql in noted if is_left]
+    run, _, text = written.partition(" ")
+    note = json.loads(text)
+    to_do = note["to_do"] if not note["asks"] or ask(note["asks"]) else note["otherwise"]
+    claimed = [sql for name, sql in to_do if name == _SEE]
+    crossed_off = Step(_CROSSED_OFF, _crossed_off(engine, companion, claimed[0] if claimed else run))
+    last = (*_freed(note["frees"]), crossed_off)
     return Plan(
         model=model,
         action="finish the run before",
-        steps=(*to_do, Step("cross it off", _crossed_off(companion))),
+        steps=(
+            *(
+                _see_whose_turn(companion, is_of(sql), otherwise=IS_WRITING)
+                if name == _SEE
+                else Step(name, sql)
+                for name, sql in to_do
+            ),
+            *(reversed(last) if note["appends"] else last),
+        ),
+        turn=Turn(_asks(companion), before=written, came_between=IS_WRITING, taken_over=IS_WRITING),
     )
 
 
@@ -377,20 +636,90 @@ def built(
     stopped, and the next one starts over. Where no table takes the place of another one at once, the target is gone
     in between: one without a companion would be taken for somebody else's.
     """
-    engine, dropped = job.engine, list[Step]()
+    engine, dropped, run = job.engine, list[Step](), before.run
     if before.target_is_view:
         dropped.append(Step("drop the old view", engine.drop_view(job.target)))
     elif before.target is not None and not engine.replaces_tables:
         dropped.append(Step("drop the old target", engine.drop_table(job.target)))
     types, remembered = companion
     counted = f"select count(*) as {job.spec.COUNTS} from {job.target}"
+    complete = f"{names.KIND} = 'control' and exists (select 1 from {job.companion} where {_says(run)})"
     return (
+        *_taken(job, before),
         *dropped,
-        Step(
-            "create the companion",
-            engine.define(job.companion, types) + engine.layout_of_companion(job.keys),
-        ),
-        *(Step("create the target", sql) for sql in engine.fill(job.target, target, rows)),
+        *(Step("create the companion", sql) for sql in _begun(job, types, is_new=before.companion is None)),
+        *(Step(_FILLED, sql) for sql in engine.fill(job.target, target, rows)),
         Step("count the rows", counted, measures=True),
-        Step("fill the companion", engine.insert(job.companion, list(types), remembered)),
+        Step("fill the companion", _remembered(job, types, remembered)),
+        _see_whose_turn(job.companion, complete, otherwise=_BUILT_TWICE),
+        # Another run with --full-refresh may have taken the turn before, and would replace a complete companion by one
+        # that it could not fill.
+        *(() if before.full_refresh else _left_over(job)),
+    )
+
+
+def turn_of_build(job: Job, frees: str) -> Turn:
+    """Return how a build finds out that it lost its turn: what it has replaced by then has no complete companion."""
+    kinds = f"('control', '{names.JOURNAL}')"
+    return Turn(
+        _asks(job.companion),
+        before=job.state.turn,
+        came_between=_CAME_BETWEEN,
+        taken_over=_BUILT_TWICE,
+        run=job.state.run,
+        frees=frees,
+        written=_FILLED,
+        takes_back=f"delete from {job.companion} where {names.KIND} in {kinds}",
+    )
+
+
+def _taken(job: Job, before: State) -> Iterable[Step]:
+    """Take the turn before anything is replaced, and see that no older run can write any more."""
+    if not before.turn:
+        return
+    yield Step("take the turn", _changed(job, before.run, _says(before.turn)))
+    yield _see_whose_turn(job.companion, _says(before.run))
+    _, _, note = before.turn.partition(" ")
+    if note and json.loads(note)["frees"]:
+        yield Step("drop what the run before was going to write", json.loads(note)["frees"])
+
+
+def _begun(job: Job, types: Mapping[str, str], *, is_new: bool) -> list[str]:
+    """Return the statements that make a companion with one row; where they are two, another build may come between."""
+    engine, whose = job.engine, _whose(job, types)
+    laid_out = replace(engine, layout=engine.layout_of_companion(job.keys))
+    made, *filled = laid_out.fill(job.companion, types, whose, is_new=is_new)
+    nobody = f"not exists (select 1 from {job.companion} where {names.KIND} = '{names.JOURNAL}')"
+    listed = ", ".join(f"whose.{name}" for name in types)
+    row = Query().then(
+        "row_of_nobody", f"select {listed} from (\n{whose.render()}\n) as whose\nwhere {nobody}"
+    )
+    return [made, *(engine.insert(job.companion, list(types), row) for _ in filled)]
+
+
+def _whose(job: Job, types: Mapping[str, str]) -> Query:
+    """Return the one row that a new companion has before it is filled."""
+    own = {names.KIND: f"'{names.JOURNAL}'", names.CONTROL: f"'{job.state.run}'"}
+    values = (f"{own.get(name) or job.engine.null(kind)} as {name}" for name, kind in types.items())
+    return Query().then("whose", f"select\n    {comma(values)}")
+
+
+def _remembered(job: Job, types: Mapping[str, str], remembered: Query) -> str:
+    """Return the statement that fills the companion, if its row still says whose it is; that row is written anew."""
+    engine, columns = job.engine, ", ".join(types)
+    listed = ", ".join(f"told.{name}" for name in types)
+    turn = f"cross join (select 1 as one from {job.companion} where {_says(job.state.run)}) as turn"
+    every, own = (
+        f"select {listed} from (\n{query.render()}\n) as told\n{turn}"
+        for query in (remembered, _whose(job, types))
+    )
+    if not engine.merges:
+        return engine.insert(job.companion, list(types), Query().then("in_turn", every))
+    source = f"{every}{_UNION}{own}"
+    values = ", ".join(f"src.{name}" for name in types)
+    return (
+        f"merge into {job.companion} as tgt using (\n{source}\n) as src\n"
+        f"on tgt.{names.KIND} = src.{names.KIND}\n"
+        f"when matched then update set {names.CONTROL} = src.{names.CONTROL}\n"
+        f"when not matched then insert ({columns}) values ({values})"
     )

@@ -91,7 +91,8 @@ def builds_because(table: Table) -> str | None:
         _refuse_lost_flows(table)
     if state.target is None:
         return "build the target" if state.companion is None else "build the target again: it is gone"
-    if state.companion is not None and state.control is None and not table.engine.transactions:
+    is_told = state.control is not None and (state.turn or table.engine.transactions)
+    if state.companion is not None and not is_told and not table.engine.transactions:
         return "build the target again: an earlier run was stopped before it was complete"
     if state.companion is None or state.control is None:
         # What was believed when, and which rows of its sources it has, is not in a table alone.
@@ -370,7 +371,7 @@ def record(job: Job) -> tuple[Step, ...]:
         f"update {job.companion} set {names.CONTROL} = {job.engine.text(now.to_json())}\n"
         f"where {names.KIND} = 'control'"
     )
-    return (Step("record the definition", sql, settles=True),)
+    return (Step("record the definition", sql, settles=True, told=("control", now.to_json())),)
 
 
 def shape(job: Job) -> str:
@@ -404,12 +405,20 @@ def finished(
     steps = (*first, *steps, *(() if is_whole else (*quarantine.kept(job), *record)))
     if not job.builds:
         steps = marked(job.engine, job.companion, steps)
-    if not job.engine.transactions and not job.builds:
-        steps = journal.journaled(job, steps, target_types(job), companion_types(job))
+    if not job.engine.transactions:
         working = [*working, *(() if job.spec.appends else journal.WORKING)]
-    used = "\n".join(step.script for step in steps)
-    tables = [table for table in map(job.working, working) if table in used]
-    free = job.engine.drop_working([*tables, *(table for reading in reads for table in reading.working)])
+
+    def frees(sent: Sequence[Step]) -> str:
+        used = "\n".join(step.script for step in sent)
+        tables = [table for table in map(job.working, working) if table in used]
+        return job.engine.drop_working([*tables, *(table for reading in reads for table in reading.working)])
+
+    free, turn = frees(steps), None
+    if not job.engine.transactions and job.builds:
+        turn = journal.turn_of_build(job, free)
+    elif not job.engine.transactions:
+        steps, turn = journal.journaled(job, steps, target_types(job), companion_types(job), frees=frees)
+        free = ""
     return Plan(
         model=job.model,
         action=action,
@@ -424,6 +433,7 @@ def finished(
         reads=tuple(reading.told for reading in reads),
         faults=tuple(fault for reading in reads for fault in reading.faults),
         positions=() if job.builds else job.state.positions,
+        turn=turn,
     )
 
 

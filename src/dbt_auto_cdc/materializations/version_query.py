@@ -38,6 +38,7 @@ class Turns:
     asks: bool = False
     partial: bool = False
     number: int = 0
+    run_id: str = ""
     waits: bool = False
     version: str = ""
     creates: bool = False
@@ -81,18 +82,24 @@ class Turns:
     def holder(self, *, last: bool) -> str:
         """Return the relation that holds the last version applied, or the one to be applied."""
         return relation(
-            engine=self.engine, identifier=self.relations.identifier, target=self.relations.target, last=last
+            engine=self.engine,
+            identifier=self.relations.identifier,
+            target=self.relations.target,
+            last=last,
+            run_id=self.run_id,
         )
 
 
-def relation(*, engine: Engine, identifier: str, target: str, last: bool) -> str:
+def relation(*, engine: Engine, identifier: str, target: str, last: bool, run_id: str) -> str:
     """Return the relation that holds the version to be applied, or the last one applied, while a model runs.
 
-    The last one is in a view of the session, which has no place beside the target.
+    The last one is in a view of the session, which has no place beside the target. The model's SQL names it before
+    anything is planned, so that dbt's name of the run tells it from that of another run.
     """
+    run = "" if engine.transactions else names.told_by(run_id)
     if last:
-        return working_relation(engine, identifier, names.LAST_VERSION)
-    return working_relation(engine, identifier, names.NEXT_VERSION, target=target)
+        return working_relation(engine, identifier, names.of_run(names.LAST_VERSION, run))
+    return working_relation(engine, identifier, names.of_run(names.NEXT_VERSION, run), target=target)
 
 
 def last_version(companion: str) -> str:

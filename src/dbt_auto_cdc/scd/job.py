@@ -196,7 +196,10 @@ class Job:
     def working(self, suffix: str) -> str:
         """Return the name of a working table of this run."""
         return working_relation(
-            self.engine, self.relations.identifier, self.part + suffix, target=self.target
+            self.engine,
+            self.relations.identifier,
+            names.of_run(self.part + suffix, self.state.run),
+            target=self.target,
         )
 
     @property

@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 select
@@ -19,7 +19,7 @@ from (
 ) as src;
 
 -- find the newest rows of each key
-create or replace table shop.`customers__auto_cdc_winners` as
+create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 select
@@ -28,7 +28,7 @@ select
     true as __auto_cdc_is_new,
     false as __auto_cdc_same,
     0 as __auto_cdc_copies
-from shop.`customers__auto_cdc_stage` as stg
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 group by stg.`id`
 ) as src;
 
@@ -38,24 +38,35 @@ with read as (
         count(*) as num_read_rows,
         count(case when stg.__auto_cdc_sequence is null then 1 end) as null_sequence,
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_sequence_example
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 stood as (
     select
         count(case when won.__auto_cdc_same then 1 end) as num_equal_keys,
         count(case when won.__auto_cdc_is_new then 1 end) as num_newer_keys,
         coalesce(sum(won.__auto_cdc_copies), 0) as num_late_rows
-    from shop.`customers__auto_cdc_winners` as won
+    from shop.`customers__auto_cdc_winners_c0ffee000002` as won
 )
 select * from read cross join stood;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
+create table shop.customers__auto_cdc (
     `id` INT64,
     __auto_cdc_sequence DATETIME,
     __auto_cdc_kind string,
     __auto_cdc_control string
 ) cluster by `id`;
+
+-- create the companion
+insert into shop.customers__auto_cdc (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select whose.`id`, whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_control from (
+select
+    cast(null as INT64) as `id`,
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 create or replace table shop.customers (
@@ -69,25 +80,45 @@ create or replace table shop.customers (
 -- create the target
 insert into shop.customers (`id`, `name`, `note`, `operation`, `changed_at`)
 select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
-from shop.`customers__auto_cdc_stage` as stg
-join shop.`customers__auto_cdc_winners` as won on to_json_string(won.`id`) = to_json_string(stg.`id`) and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+join shop.`customers__auto_cdc_winners_c0ffee000002` as won on to_json_string(won.`id`) = to_json_string(stg.`id`) and won.__auto_cdc_latest = stg.__auto_cdc_sequence
 where won.__auto_cdc_is_new;
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+merge into shop.customers__auto_cdc as tgt using (
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as INT64) as `id`,
     cast(null as DATETIME) as __auto_cdc_sequence,
     'control' as __auto_cdc_kind,
-    '{"change_data_feed": false, "format": 1, "key_types": ["INT64"], "keys": ["id"], "materialized": "replace_using", "once": [], "scd_type": "1", "sequence_type": "DATETIME", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control;
+    '{"change_data_feed": false, "format": 1, "key_types": ["INT64"], "keys": ["id"], "materialized": "replace_using", "once": [], "scd_type": "1", "sequence_type": "DATETIME", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
+select
+    cast(null as INT64) as `id`,
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`;
+drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`;
 
 -- drop what told the columns
 drop view if exists shop.`customers__auto_cdc_described`;
@@ -95,7 +126,7 @@ drop view if exists shop.`customers__auto_cdc_described`;
 -- auto_cdc: model customers: replace the rows of the incoming keys
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 select
@@ -113,23 +144,23 @@ from (
 ) as src;
 
 -- find the rows of the keys
-create or replace table shop.`customers__auto_cdc_stored` as
+create or replace table shop.`customers__auto_cdc_stored_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 with incoming as (
-    select distinct `id` from shop.`customers__auto_cdc_stage`
+    select distinct `id` from shop.`customers__auto_cdc_stage_c0ffee000002`
 )
 select tgt.`id`, tgt.`changed_at` as __auto_cdc_sequence, to_json_string(tgt.`id`) as __auto_cdc_locator
 from shop.customers as tgt join incoming as inc on to_json_string(inc.`id`) = to_json_string(tgt.`id`)
 ) as src;
 
 -- find the newest rows of each key
-create or replace table shop.`customers__auto_cdc_winners` as
+create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 with stored as (
     select `id`, max(__auto_cdc_sequence) as __auto_cdc_latest
-    from shop.`customers__auto_cdc_stored` group by `id`
+    from shop.`customers__auto_cdc_stored_c0ffee000002` group by `id`
 )
 select
     stg.`id`,
@@ -137,7 +168,7 @@ select
     (max(stored.__auto_cdc_latest) is null or max(stg.__auto_cdc_sequence) > max(stored.__auto_cdc_latest)) as __auto_cdc_is_new,
     coalesce(max(stg.__auto_cdc_sequence) = max(stored.__auto_cdc_latest), false) as __auto_cdc_same,
     count(case when stg.__auto_cdc_sequence < stored.__auto_cdc_latest then 1 end) as __auto_cdc_copies
-from shop.`customers__auto_cdc_stage` as stg
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 left join stored on to_json_string(stored.`id`) = to_json_string(stg.`id`)
 group by stg.`id`
 ) as src;
@@ -148,33 +179,33 @@ with read as (
         count(*) as num_read_rows,
         count(case when stg.__auto_cdc_sequence is null then 1 end) as null_sequence,
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_sequence_example
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 stood as (
     select
         count(case when won.__auto_cdc_same then 1 end) as num_equal_keys,
         count(case when won.__auto_cdc_is_new then 1 end) as num_newer_keys,
         coalesce(sum(won.__auto_cdc_copies), 0) as num_late_rows
-    from shop.`customers__auto_cdc_winners` as won
+    from shop.`customers__auto_cdc_winners_c0ffee000002` as won
 )
 select * from read cross join stood;
 
 -- compare the rows  (only if num_equal_keys)
-create or replace table shop.`customers__auto_cdc_events` as
+create or replace table shop.`customers__auto_cdc_events_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 with both_sides as (
     select `id`, `name`, `note`, `operation`, `changed_at`, 1 as __auto_cdc_weight from (
         select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
-        from shop.`customers__auto_cdc_stage` as stg
-        join shop.`customers__auto_cdc_winners` as won on to_json_string(won.`id`) = to_json_string(stg.`id`) and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+        join shop.`customers__auto_cdc_winners_c0ffee000002` as won on to_json_string(won.`id`) = to_json_string(stg.`id`) and won.__auto_cdc_latest = stg.__auto_cdc_sequence
         where won.__auto_cdc_same
     ) as incoming
     union all
     select `id`, `name`, `note`, `operation`, `changed_at`, -1 as __auto_cdc_weight from (
         
         select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, tgt.`changed_at`
-        from shop.customers as tgt join shop.`customers__auto_cdc_winners` as won on to_json_string(won.`id`) = to_json_string(tgt.`id`)
+        from shop.customers as tgt join shop.`customers__auto_cdc_winners_c0ffee000002` as won on to_json_string(won.`id`) = to_json_string(tgt.`id`)
         where won.__auto_cdc_same
     ) as stored
 )
@@ -187,10 +218,10 @@ select
     count(*) as num_differing_rows,
     coalesce(sum(case when __auto_cdc_copies > 0 then __auto_cdc_copies end), 0) as num_upserted_rows,
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
-from shop.`customers__auto_cdc_events`;
+from shop.`customers__auto_cdc_events_c0ffee000002`;
 
 -- write down what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
-create or replace table shop.`customers__auto_cdc_target_changes` as
+create or replace table shop.`customers__auto_cdc_target_changes_c0ffee000002` as
 select
     cast(null as INT64) as `id`,
     cast(null as STRING) as `name`,
@@ -218,9 +249,9 @@ from (
 union all
 (
 select past.__auto_cdc_locator
-from shop.`customers__auto_cdc_stored` as past
+from shop.`customers__auto_cdc_stored_c0ffee000002` as past
 join (
-    select distinct `id` from shop.`customers__auto_cdc_events`
+    select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`
 ) as dif on to_json_string(dif.`id`) = to_json_string(past.`id`)
 )
 ) as gone where place is not null
@@ -247,10 +278,10 @@ from (
 union all
 (
 select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
-from shop.`customers__auto_cdc_stage` as stg
-join shop.`customers__auto_cdc_winners` as won on to_json_string(won.`id`) = to_json_string(stg.`id`) and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+join shop.`customers__auto_cdc_winners_c0ffee000002` as won on to_json_string(won.`id`) = to_json_string(stg.`id`) and won.__auto_cdc_latest = stg.__auto_cdc_sequence
 join (
-    select distinct `id` from shop.`customers__auto_cdc_events`
+    select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`
 ) as dif on to_json_string(dif.`id`) = to_json_string(stg.`id`)
 where won.__auto_cdc_same
 )
@@ -272,8 +303,8 @@ from (
 union all
 (
 select past.__auto_cdc_locator
-from shop.`customers__auto_cdc_stored` as past
-join shop.`customers__auto_cdc_winners` as won on to_json_string(won.`id`) = to_json_string(past.`id`)
+from shop.`customers__auto_cdc_stored_c0ffee000002` as past
+join shop.`customers__auto_cdc_winners_c0ffee000002` as won on to_json_string(won.`id`) = to_json_string(past.`id`)
 where won.__auto_cdc_is_new
 )
 ) as gone where place is not null
@@ -300,8 +331,8 @@ from (
 union all
 (
 select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
-from shop.`customers__auto_cdc_stage` as stg
-join shop.`customers__auto_cdc_winners` as won on to_json_string(won.`id`) = to_json_string(stg.`id`) and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+join shop.`customers__auto_cdc_winners_c0ffee000002` as won on to_json_string(won.`id`) = to_json_string(stg.`id`) and won.__auto_cdc_latest = stg.__auto_cdc_sequence
 where won.__auto_cdc_is_new
 )
 ) as born
@@ -311,17 +342,15 @@ where won.__auto_cdc_is_new
 select
     count(case when __auto_cdc_step = 2 and __auto_cdc_action = 'gone' then 1 end) as num_deleted_rows,
     count(case when __auto_cdc_step = 3 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from shop.`customers__auto_cdc_target_changes`;
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`;
 
 -- write down what is left to do  (only if num_differing_rows or num_newer_keys)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = \'journal\'"]]]' as string) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\'\\nwhere __auto_cdc_kind = \'journal\' and substr(__auto_cdc_control, 1, 13) = \'c0ffee000002 \'"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_differing_rows or num_newer_keys)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_differing_rows or num_newer_keys)
 merge into shop.customers as tgt using (
@@ -333,32 +362,36 @@ select
     cast(null as DATETIME) as `changed_at`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`
+select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 ) as src
 on to_json_string(tgt.`id`) = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`);
 
--- cross it off  (only if num_differing_rows or num_newer_keys)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+-- note that all is written  (only if num_differing_rows or num_newer_keys)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_stored`
+drop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
+drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
+drop table if exists shop.`customers__auto_cdc_events_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes`;
+drop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`;
+
+-- cross it off  (only if num_differing_rows or num_newer_keys)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- drop what told the columns
 drop view if exists shop.`customers__auto_cdc_described`;

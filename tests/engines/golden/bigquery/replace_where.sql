@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 with evaluated as (
@@ -41,14 +41,24 @@ from told
 ) as src;
 
 -- count the rows
-select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`;
+select count(*) as num_read_rows from shop.`customers__auto_cdc_stage_c0ffee000002`;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
+create table shop.customers__auto_cdc (
     __auto_cdc_sequence DATETIME,
     __auto_cdc_kind string,
     __auto_cdc_control string
 );
+
+-- create the companion
+insert into shop.customers__auto_cdc (__auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_control from (
+select
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 create or replace table shop.customers (
@@ -62,21 +72,40 @@ create or replace table shop.customers (
 -- create the target
 insert into shop.customers (`id`, `name`, `note`, `operation`, `changed_at`)
 select `id`, `name`, `note`, `operation`, `changed_at`
-from shop.`customers__auto_cdc_stage`
+from shop.`customers__auto_cdc_stage_c0ffee000002`
 where __auto_cdc_is_new;
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc (__auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+merge into shop.customers__auto_cdc as tgt using (
+select told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as DATETIME) as __auto_cdc_sequence,
     'control' as __auto_cdc_kind,
-    '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "DATETIME", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control;
+    '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "DATETIME", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
+select
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (__auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`;
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`;
 
 -- drop what told the columns
 drop view if exists shop.`customers__auto_cdc_described`;
@@ -84,7 +113,7 @@ drop view if exists shop.`customers__auto_cdc_described`;
 -- auto_cdc: model customers: replace the rows in the range
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 with evaluated as (
@@ -124,10 +153,10 @@ from told
 ) as src;
 
 -- count the rows
-select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`;
+select count(*) as num_read_rows from shop.`customers__auto_cdc_stage_c0ffee000002`;
 
 -- find the rows in the range
-create or replace table shop.`customers__auto_cdc_gone` as
+create or replace table shop.`customers__auto_cdc_gone_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 select to_json_string(src.`id`) || ',' || to_json_string(src.`name`) || ',' || to_json_string(src.`note`) || ',' || to_json_string(src.`operation`) || ',' || to_json_string(src.`changed_at`) as __auto_cdc_locator
@@ -138,13 +167,13 @@ where (
 ) as src;
 
 -- compare the rows
-create or replace table shop.`customers__auto_cdc_events` as
+create or replace table shop.`customers__auto_cdc_events_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 with both_sides as (
     select `id`, `name`, `note`, `operation`, `changed_at`, 1 as __auto_cdc_weight from (
         select `id`, `name`, `note`, `operation`, `changed_at`
-        from shop.`customers__auto_cdc_stage`
+        from shop.`customers__auto_cdc_stage_c0ffee000002`
         where __auto_cdc_is_new
     ) as incoming
     union all
@@ -152,7 +181,7 @@ with both_sides as (
         select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, tgt.`changed_at`
         from shop.customers as tgt
         join (
-            select distinct __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+            select distinct __auto_cdc_locator from shop.`customers__auto_cdc_gone_c0ffee000002`
         ) as gone on gone.__auto_cdc_locator = to_json_string(tgt.`id`) || ',' || to_json_string(tgt.`name`) || ',' || to_json_string(tgt.`note`) || ',' || to_json_string(tgt.`operation`) || ',' || to_json_string(tgt.`changed_at`)
     ) as stored
 )
@@ -165,17 +194,15 @@ select
     count(*) as num_differing_rows,
     coalesce(sum(case when __auto_cdc_copies > 0 then __auto_cdc_copies end), 0) as num_upserted_rows,
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
-from shop.`customers__auto_cdc_events`;
+from shop.`customers__auto_cdc_events_c0ffee000002`;
 
 -- write down what is left to do  (only if num_differing_rows)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as STRING) as `name`,\\n        cast(null as STRING) as `note`,\\n        cast(null as STRING) as `operation`,\\n        cast(null as DATETIME) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.`name` as STRING) as `name`,\\n        cast(row_born.`note` as STRING) as `note`,\\n        cast(row_born.`operation` as STRING) as `operation`,\\n        cast(row_born.`changed_at` as DATETIME) as `changed_at`,\\n        to_json_string(row_born.`id`) || \',\' || to_json_string(row_born.`name`) || \',\' || to_json_string(row_born.`note`) || \',\' || to_json_string(row_born.`operation`) || \',\' || to_json_string(row_born.`changed_at`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`,\\n        born.`changed_at`\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation`, cast(null as DATETIME) as `changed_at` limit 0)\\n    union all\\n    (\\n    select `id`, `name`, `note`, `operation`, `changed_at`\\n    from shop.`customers__auto_cdc_stage`\\n    where __auto_cdc_is_new\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as STRING) as `name`,\\n        cast(null as STRING) as `note`,\\n        cast(null as STRING) as `operation`,\\n        cast(null as DATETIME) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.`name` as STRING) as `name`,\\n        cast(row_born.`note` as STRING) as `note`,\\n        cast(row_born.`operation` as STRING) as `operation`,\\n        cast(row_born.`changed_at` as DATETIME) as `changed_at`,\\n        to_json_string(row_born.`id`) || \',\' || to_json_string(row_born.`name`) || \',\' || to_json_string(row_born.`note`) || \',\' || to_json_string(row_born.`operation`) || \',\' || to_json_string(row_born.`changed_at`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`,\\n        born.`changed_at`\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation`, cast(null as DATETIME) as `changed_at` limit 0)\\n    union all\\n    (\\n    select `id`, `name`, `note`, `operation`, `changed_at`\\n    from shop.`customers__auto_cdc_stage`\\n    where __auto_cdc_is_new\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.`name`) || \',\' || to_json_string(tgt.`note`) || \',\' || to_json_string(tgt.`operation`) || \',\' || to_json_string(tgt.`changed_at`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = \'journal\'"]]]' as string) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as STRING) as `operation`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as STRING) as `name`,\\n        cast(null as STRING) as `note`,\\n        cast(null as STRING) as `operation`,\\n        cast(null as DATETIME) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select __auto_cdc_locator from shop.`customers__auto_cdc_gone_c0ffee000002`\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.`name` as STRING) as `name`,\\n        cast(row_born.`note` as STRING) as `note`,\\n        cast(row_born.`operation` as STRING) as `operation`,\\n        cast(row_born.`changed_at` as DATETIME) as `changed_at`,\\n        to_json_string(row_born.`id`) || \',\' || to_json_string(row_born.`name`) || \',\' || to_json_string(row_born.`note`) || \',\' || to_json_string(row_born.`operation`) || \',\' || to_json_string(row_born.`changed_at`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`,\\n        born.`changed_at`\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation`, cast(null as DATETIME) as `changed_at` limit 0)\\n    union all\\n    (\\n    select `id`, `name`, `note`, `operation`, `changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002`\\n    where __auto_cdc_is_new\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as STRING) as `name`,\\n        cast(null as STRING) as `note`,\\n        cast(null as STRING) as `operation`,\\n        cast(null as DATETIME) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select __auto_cdc_locator from shop.`customers__auto_cdc_gone_c0ffee000002`\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.`name` as STRING) as `name`,\\n        cast(row_born.`note` as STRING) as `note`,\\n        cast(row_born.`operation` as STRING) as `operation`,\\n        cast(row_born.`changed_at` as DATETIME) as `changed_at`,\\n        to_json_string(row_born.`id`) || \',\' || to_json_string(row_born.`name`) || \',\' || to_json_string(row_born.`note`) || \',\' || to_json_string(row_born.`operation`) || \',\' || to_json_string(row_born.`changed_at`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`,\\n        born.`changed_at`\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation`, cast(null as DATETIME) as `changed_at` limit 0)\\n    union all\\n    (\\n    select `id`, `name`, `note`, `operation`, `changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002`\\n    where __auto_cdc_is_new\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.`name`) || \',\' || to_json_string(tgt.`note`) || \',\' || to_json_string(tgt.`operation`) || \',\' || to_json_string(tgt.`changed_at`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\'\\nwhere __auto_cdc_kind = \'journal\' and substr(__auto_cdc_control, 1, 13) = \'c0ffee000002 \'"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_differing_rows)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_differing_rows)
 merge into shop.customers as tgt using (
@@ -201,7 +228,7 @@ select __auto_cdc_locator from (
     (select cast(null as string) as place limit 0)
     union all
     (
-    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+    select __auto_cdc_locator from shop.`customers__auto_cdc_gone_c0ffee000002`
     )
     ) as gone where place is not null
     union all
@@ -226,7 +253,7 @@ select __auto_cdc_locator from (
     union all
     (
     select `id`, `name`, `note`, `operation`, `changed_at`
-    from shop.`customers__auto_cdc_stage`
+    from shop.`customers__auto_cdc_stage_c0ffee000002`
     where __auto_cdc_is_new
     )
     ) as born
@@ -251,7 +278,7 @@ from (
     (select cast(null as string) as place limit 0)
     union all
     (
-    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+    select __auto_cdc_locator from shop.`customers__auto_cdc_gone_c0ffee000002`
     )
     ) as gone where place is not null
     union all
@@ -276,7 +303,7 @@ from (
     union all
     (
     select `id`, `name`, `note`, `operation`, `changed_at`
-    from shop.`customers__auto_cdc_stage`
+    from shop.`customers__auto_cdc_stage_c0ffee000002`
     where __auto_cdc_is_new
     )
     ) as born
@@ -288,15 +315,19 @@ on to_json_string(tgt.`id`) || ',' || to_json_string(tgt.`name`) || ',' || to_js
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`);
 
--- cross it off  (only if num_differing_rows)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+-- note that all is written  (only if num_differing_rows)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone`
+drop table if exists shop.`customers__auto_cdc_gone_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`;
+drop table if exists shop.`customers__auto_cdc_events_c0ffee000002`;
+
+-- cross it off  (only if num_differing_rows)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- drop what told the columns
 drop view if exists shop.`customers__auto_cdc_described`;

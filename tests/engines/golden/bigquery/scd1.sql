@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 select
@@ -22,12 +22,12 @@ from (
 ) as src;
 
 -- keep the events that are new
-create or replace table shop.`customers__auto_cdc_events` as
+create or replace table shop.`customers__auto_cdc_events_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage` where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_kind = 'truncate'
     ) as truncates
 )
 select
@@ -37,19 +37,19 @@ select
     stg.`changed_at`,
     stg.__auto_cdc_sequence,
     stg.__auto_cdc_kind
-from shop.`customers__auto_cdc_stage` as stg
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 cross join truncation
 where true and (stg.__auto_cdc_sequence is null or (stg.__auto_cdc_kind <> 'truncate' and (truncation.sequence is null or stg.__auto_cdc_sequence >= truncation.sequence or stg.`id` is null)))
 ) as src;
 
 -- choose each key's greatest event
-create or replace table shop.`customers__auto_cdc_winners` as
+create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 with ranked as (
     select evt.__auto_cdc_row as __auto_cdc_event, evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind,
         row_number() over (partition by evt.`id` order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop.`customers__auto_cdc_events` as evt where true
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt where true
 )
 select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind from ranked where __auto_cdc_place = 1
 ) as src;
@@ -60,7 +60,7 @@ with counted as (
         count(*) as num_read_rows,
         0 as num_late_rows,
         count(case when stg.__auto_cdc_kind = 'truncate' then 1 end) as num_new_truncates
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 found as (
     select
@@ -69,10 +69,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_sequence_example,
         count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
-    from shop.`customers__auto_cdc_events` as evt
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 ),
 repeated as (
-    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -83,13 +83,13 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as __auto_cdc_written_1,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`changed_at` end as __auto_cdc_written_2,
         count(*) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_events` as evt
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
 places as (
     select var.`id`, var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop.`customers__auto_cdc_winners` as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var.`id`, var.__auto_cdc_sequence
 ),
 ties as (
@@ -105,12 +105,23 @@ cross join found
 cross join ties;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
+create table shop.customers__auto_cdc (
     `id` INT64,
     __auto_cdc_sequence DATETIME,
     __auto_cdc_kind string,
     __auto_cdc_control string
 ) cluster by `id`;
+
+-- create the companion
+insert into shop.customers__auto_cdc (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select whose.`id`, whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_control from (
+select
+    cast(null as INT64) as `id`,
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 create or replace table shop.customers (
@@ -123,17 +134,18 @@ create or replace table shop.customers (
 -- create the target
 insert into shop.customers (`id`, `name`, `note`, `changed_at`)
 with upserts as (
-    select __auto_cdc_event from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+    select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
 )
 select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
-from shop.`customers__auto_cdc_events` as evt
+from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row;
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+merge into shop.customers__auto_cdc as tgt using (
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as INT64) as `id`,
     cast(null as DATETIME) as __auto_cdc_sequence,
@@ -141,24 +153,43 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": ["INT64"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "DATETIME", "system_type": "", "track_history": ["all"], "truncates": true}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
-select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners`
+select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
 ) as more
 union all
 select more.*, null as __auto_cdc_control from (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage` where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_kind = 'truncate'
     ) as truncates
 )
 select cast(null as INT64) as `id`, sequence as __auto_cdc_sequence, 'truncate' as __auto_cdc_kind from truncation where sequence is not null
-) as more;
+) as more
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
+select
+    cast(null as INT64) as `id`,
+    cast(null as DATETIME) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
+drop table if exists shop.`customers__auto_cdc_events_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`;
+drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`;
 
 -- drop what told the columns
 drop view if exists shop.`customers__auto_cdc_described`;
@@ -166,7 +197,7 @@ drop view if exists shop.`customers__auto_cdc_described`;
 -- auto_cdc: model customers: apply the new events
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 with evaluated as (
@@ -206,12 +237,12 @@ from told
 ) as src;
 
 -- keep the events that are new
-create or replace table shop.`customers__auto_cdc_events` as
+create or replace table shop.`customers__auto_cdc_events_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage` where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
@@ -224,19 +255,19 @@ select
     stg.__auto_cdc_sequence,
     stg.__auto_cdc_kind,
     stg.__auto_cdc_hidden
-from shop.`customers__auto_cdc_stage` as stg
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 cross join truncation
 where stg.__auto_cdc_is_new and (stg.__auto_cdc_sequence is null or (stg.__auto_cdc_kind <> 'truncate' and (truncation.sequence is null or stg.__auto_cdc_sequence >= truncation.sequence or stg.`id` is null)))
 ) as src;
 
 -- choose each key's greatest event
-create or replace table shop.`customers__auto_cdc_winners` as
+create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
 with ranked as (
     select evt.__auto_cdc_row as __auto_cdc_event, evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden,
         row_number() over (partition by evt.`id` order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop.`customers__auto_cdc_events` as evt where true
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt where true
 )
 select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
@@ -247,7 +278,7 @@ with counted as (
         count(*) as num_read_rows,
         count(case when __auto_cdc_is_late and __auto_cdc_kind <> 'truncate' then 1 end) as num_late_rows,
         count(case when stg.__auto_cdc_kind = 'truncate' and (known.latest is null or stg.__auto_cdc_sequence > known.latest) then 1 end) as num_new_truncates
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
     cross join (select max(__auto_cdc_sequence) as latest from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate') as known
 ),
 found as (
@@ -257,10 +288,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_sequence_example,
         count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
-    from shop.`customers__auto_cdc_events` as evt
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 ),
 repeated as (
-    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -271,13 +302,13 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as __auto_cdc_written_1,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`changed_at` end as __auto_cdc_written_2,
         count(*) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_events` as evt
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
 places as (
     select var.`id`, var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop.`customers__auto_cdc_winners` as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var.`id`, var.__auto_cdc_sequence
 ),
 ties as (
@@ -292,7 +323,7 @@ further as (
     from (
         select to_json_string(tgt.`id`) as __auto_cdc_locator, won.__auto_cdc_kind
         from shop.customers as tgt
-        join shop.`customers__auto_cdc_winners` as won on won.`id` = tgt.`id`
+        join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = tgt.`id`
     ) as gone
 )
 select *
@@ -302,7 +333,7 @@ cross join ties
 cross join further;
 
 -- write down what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-create or replace table shop.`customers__auto_cdc_target_changes` as
+create or replace table shop.`customers__auto_cdc_target_changes_c0ffee000002` as
 select
     cast(null as INT64) as `id`,
     cast(null as STRING) as `name`,
@@ -329,7 +360,7 @@ union all
 (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage` where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
@@ -342,7 +373,7 @@ where not exists (
         and cmp.__auto_cdc_kind = 'upsert'
 )
 and not exists (
-    select 1 from (select `id` from shop.`customers__auto_cdc_winners`) as won
+    select 1 from (select `id` from shop.`customers__auto_cdc_winners_c0ffee000002`) as won
     where won.`id` = tgt.`id`
 )
 )
@@ -361,7 +392,7 @@ from (
 (select cast(null as string) as place limit 0)
 union all
 (
-select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners` as won
+select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners_c0ffee000002` as won
 )
 ) as gone where place is not null
 union all
@@ -385,10 +416,10 @@ from (
 union all
 (
 with upserts as (
-    select __auto_cdc_event from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+    select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
 )
 select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
-from shop.`customers__auto_cdc_events` as evt
+from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
 )
 ) as born
@@ -398,10 +429,10 @@ join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
 select
     count(case when __auto_cdc_step = 0 and __auto_cdc_action = 'gone' then 1 end) as num_deleted_rows,
     count(case when __auto_cdc_step = 2 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from shop.`customers__auto_cdc_target_changes`;
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`;
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-create or replace table shop.`customers__auto_cdc_companion_changes` as
+create or replace table shop.`customers__auto_cdc_companion_changes_c0ffee000002` as
 select
     cast(null as INT64) as `id`,
     cast(null as DATETIME) as __auto_cdc_sequence,
@@ -428,7 +459,7 @@ union all
 (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage` where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
@@ -459,7 +490,7 @@ union all
 (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage` where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
@@ -482,7 +513,7 @@ from (
 (select cast(null as string) as place limit 0)
 union all
 (
-select __auto_cdc_hidden from shop.`customers__auto_cdc_winners` where __auto_cdc_hidden is not null
+select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null
 )
 ) as gone where place is not null
 union all
@@ -505,20 +536,18 @@ from (
 (select cast(null as INT64) as `id`, cast(null as DATETIME) as __auto_cdc_sequence, cast(null as string) as __auto_cdc_kind limit 0)
 union all
 (
-select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners`
+select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
 )
 ) as born
 ) as row_born;
 
 -- write down what is left to do  (only if num_new_truncates or num_new_events)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]]' as string) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_new_truncates or num_new_events)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_new_truncates or num_new_events)
 merge into shop.customers as tgt using (
@@ -529,13 +558,13 @@ select
     cast(null as DATETIME) as `changed_at`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`
+select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 ) as src
 on to_json_string(tgt.`id`) = src.__auto_cdc_locator
@@ -551,37 +580,41 @@ select
     cast(null as string) as __auto_cdc_control,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`
+select __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_companion_changes`
+from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
 select
     cast(null as INT64) as `id`,
     cast(null as DATETIME) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
-    cast(null as string) as __auto_cdc_control,
-    to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_sequence) || ',' || to_json_string(tgt.__auto_cdc_kind) || ',' || to_json_string(tgt.__auto_cdc_control), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_sequence) || ',' || to_json_string(tgt.__auto_cdc_kind) || ',' || to_json_string(tgt.__auto_cdc_control), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
 on to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_sequence) || ',' || to_json_string(tgt.__auto_cdc_kind) || ',' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
+drop table if exists shop.`customers__auto_cdc_events_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
+drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes`
+drop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
+drop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`;
+
+-- cross it off  (only if num_new_truncates or num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- drop what told the columns
 drop view if exists shop.`customers__auto_cdc_described`;

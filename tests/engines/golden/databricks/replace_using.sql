@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -19,7 +19,7 @@ from (
 ) as src;
 
 -- find the newest rows of each key
-create or replace table shop.`customers__auto_cdc_winners` using delta as
+create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -28,7 +28,7 @@ select
     true as __auto_cdc_is_new,
     false as __auto_cdc_same,
     0 as __auto_cdc_copies
-from shop.`customers__auto_cdc_stage` as stg
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 group by stg.`id`
 ) as src;
 
@@ -38,24 +38,31 @@ with read as (
         count(*) as num_read_rows,
         count(case when stg.__auto_cdc_sequence is null then 1 end) as null_sequence,
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_sequence_example
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 stood as (
     select
         count(case when won.__auto_cdc_same then 1 end) as num_equal_keys,
         count(case when won.__auto_cdc_is_new then 1 end) as num_newer_keys,
         coalesce(sum(won.__auto_cdc_copies), 0) as num_late_rows
-    from shop.`customers__auto_cdc_winners` as won
+    from shop.`customers__auto_cdc_winners_c0ffee000002` as won
 )
 select * from read cross join stood;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
-    `id` int,
-    __auto_cdc_sequence timestamp,
-    __auto_cdc_kind string,
-    __auto_cdc_control string
-) using delta cluster by (`id`);
+create table shop.customers__auto_cdc using delta cluster by (`id`) as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,
+    cast(added.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(added.__auto_cdc_control as string) as __auto_cdc_control
+from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as added(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control);
 
 -- create the target
 create or replace table shop.customers using delta cluster by (id) as
@@ -67,8 +74,8 @@ select
     cast(added.`changed_at` as timestamp) as `changed_at`
 from (
 select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
-from shop.`customers__auto_cdc_stage` as stg
-join shop.`customers__auto_cdc_winners` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
 where won.__auto_cdc_is_new
 ) as added(`id`, `name`, `note`, `operation`, `changed_at`);
 
@@ -76,24 +83,42 @@ where won.__auto_cdc_is_new
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc
-select * from (
+merge into shop.customers__auto_cdc as tgt using (
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as int) as `id`,
     cast(null as timestamp) as __auto_cdc_sequence,
     'control' as __auto_cdc_kind,
     '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "replace_using", "once": [], "scd_type": "1", "sequence_type": "timestamp", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
-) as added;
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`;
+drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`;
 
 -- auto_cdc: model customers: replace the rows of the incoming keys
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -111,23 +136,23 @@ from (
 ) as src;
 
 -- find the rows of the keys
-create or replace table shop.`customers__auto_cdc_stored` using delta as
+create or replace table shop.`customers__auto_cdc_stored_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with incoming as (
-    select distinct `id` from shop.`customers__auto_cdc_stage`
+    select distinct `id` from shop.`customers__auto_cdc_stage_c0ffee000002`
 )
 select tgt.`id`, tgt.`changed_at` as __auto_cdc_sequence, coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') as __auto_cdc_locator
 from shop.customers as tgt join incoming as inc on inc.`id` <=> tgt.`id`
 ) as src;
 
 -- find the newest rows of each key
-create or replace table shop.`customers__auto_cdc_winners` using delta as
+create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with stored as (
     select `id`, max(__auto_cdc_sequence) as __auto_cdc_latest
-    from shop.`customers__auto_cdc_stored` group by `id`
+    from shop.`customers__auto_cdc_stored_c0ffee000002` group by `id`
 )
 select
     stg.`id`,
@@ -135,7 +160,7 @@ select
     (max(stored.__auto_cdc_latest) is null or max(stg.__auto_cdc_sequence) > max(stored.__auto_cdc_latest)) as __auto_cdc_is_new,
     coalesce(max(stg.__auto_cdc_sequence) = max(stored.__auto_cdc_latest), false) as __auto_cdc_same,
     count(case when stg.__auto_cdc_sequence < stored.__auto_cdc_latest then 1 end) as __auto_cdc_copies
-from shop.`customers__auto_cdc_stage` as stg
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 left join stored on stored.`id` <=> stg.`id`
 group by stg.`id`
 ) as src;
@@ -146,33 +171,33 @@ with read as (
         count(*) as num_read_rows,
         count(case when stg.__auto_cdc_sequence is null then 1 end) as null_sequence,
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_sequence_example
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 stood as (
     select
         count(case when won.__auto_cdc_same then 1 end) as num_equal_keys,
         count(case when won.__auto_cdc_is_new then 1 end) as num_newer_keys,
         coalesce(sum(won.__auto_cdc_copies), 0) as num_late_rows
-    from shop.`customers__auto_cdc_winners` as won
+    from shop.`customers__auto_cdc_winners_c0ffee000002` as won
 )
 select * from read cross join stood;
 
 -- compare the rows  (only if num_equal_keys)
-create or replace table shop.`customers__auto_cdc_events` using delta as
+create or replace table shop.`customers__auto_cdc_events_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with both_sides as (
     select `id`, `name`, `note`, `operation`, `changed_at`, 1 as __auto_cdc_weight from (
         select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
-        from shop.`customers__auto_cdc_stage` as stg
-        join shop.`customers__auto_cdc_winners` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+        join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
         where won.__auto_cdc_same
     ) as incoming
     union all
     select `id`, `name`, `note`, `operation`, `changed_at`, -1 as __auto_cdc_weight from (
         
         select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, tgt.`changed_at`
-        from shop.customers as tgt join shop.`customers__auto_cdc_winners` as won on won.`id` <=> tgt.`id`
+        from shop.customers as tgt join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` <=> tgt.`id`
         where won.__auto_cdc_same
     ) as stored
 )
@@ -185,10 +210,10 @@ select
     count(*) as num_differing_rows,
     coalesce(sum(case when __auto_cdc_copies > 0 then __auto_cdc_copies end), 0) as num_upserted_rows,
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
-from shop.`customers__auto_cdc_events`;
+from shop.`customers__auto_cdc_events_c0ffee000002`;
 
 -- write down what becomes of shop.customers  (only if num_differing_rows or num_newer_keys)
-create or replace table shop.`customers__auto_cdc_target_changes` using delta as
+create or replace table shop.`customers__auto_cdc_target_changes_c0ffee000002` using delta as
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -213,9 +238,9 @@ select
     0 as __auto_cdc_step
 from (
 select past.__auto_cdc_locator
-from shop.`customers__auto_cdc_stored` as past
+from shop.`customers__auto_cdc_stored_c0ffee000002` as past
 join (
-    select distinct `id` from shop.`customers__auto_cdc_events`
+    select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`
 ) as dif on dif.`id` <=> past.`id`
 ) as gone(place) where place is not null
 union all
@@ -238,10 +263,10 @@ select
     born.`changed_at`
 from (
 select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
-from shop.`customers__auto_cdc_stage` as stg
-join shop.`customers__auto_cdc_winners` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
 join (
-    select distinct `id` from shop.`customers__auto_cdc_events`
+    select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`
 ) as dif on dif.`id` <=> stg.`id`
 where won.__auto_cdc_same
 ) as born(`id`, `name`, `note`, `operation`, `changed_at`)
@@ -259,8 +284,8 @@ select
     2 as __auto_cdc_step
 from (
 select past.__auto_cdc_locator
-from shop.`customers__auto_cdc_stored` as past
-join shop.`customers__auto_cdc_winners` as won on won.`id` <=> past.`id`
+from shop.`customers__auto_cdc_stored_c0ffee000002` as past
+join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` <=> past.`id`
 where won.__auto_cdc_is_new
 ) as gone(place) where place is not null
 union all
@@ -283,8 +308,8 @@ select
     born.`changed_at`
 from (
 select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.`changed_at`
-from shop.`customers__auto_cdc_stage` as stg
-join shop.`customers__auto_cdc_winners` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` <=> stg.`id` and won.__auto_cdc_latest = stg.__auto_cdc_sequence
 where won.__auto_cdc_is_new
 ) as born(`id`, `name`, `note`, `operation`, `changed_at`)
 ) as row_born;
@@ -293,17 +318,15 @@ where won.__auto_cdc_is_new
 select
     count(case when __auto_cdc_step = 2 and __auto_cdc_action = 'gone' then 1 end) as num_deleted_rows,
     count(case when __auto_cdc_step = 3 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from shop.`customers__auto_cdc_target_changes`;
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`;
 
 -- write down what is left to do  (only if num_differing_rows or num_newer_keys)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = \'journal\'"]]]' as string) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\'\\nwhere __auto_cdc_kind = \'journal\' and substr(__auto_cdc_control, 1, 13) = \'c0ffee000002 \'"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_differing_rows or num_newer_keys)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_differing_rows or num_newer_keys)
 merge into shop.customers as tgt using (
@@ -315,29 +338,33 @@ select
     cast(null as timestamp) as `changed_at`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`
+select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 ) as src
 on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`);
 
--- cross it off  (only if num_differing_rows or num_newer_keys)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+-- note that all is written  (only if num_differing_rows or num_newer_keys)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_stored`
+drop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
+drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
+drop table if exists shop.`customers__auto_cdc_events_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes`;
+drop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`;
+
+-- cross it off  (only if num_differing_rows or num_newer_keys)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

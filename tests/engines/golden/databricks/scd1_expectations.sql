@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- read the model's rows, and check what is expected of them
-create or replace table shop.`customers__auto_cdc_checked` using delta as
+create or replace table shop.`customers__auto_cdc_checked_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -43,10 +43,10 @@ select
     count(case when not chk.__auto_cdc_passes_1 then 1 end) as expectation_1_failed,
     count(case when chk.__auto_cdc_dropped then 1 end) as num_dropped_rows,
     count(case when chk.__auto_cdc_dropped then 1 end) as num_read_rows
-from shop.`customers__auto_cdc_checked` as chk;
+from shop.`customers__auto_cdc_checked_c0ffee000002` as chk;
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -56,18 +56,18 @@ select
     src.`changed_at` as `changed_at`,
     src.__auto_cdc_sequence as __auto_cdc_sequence,
     src.__auto_cdc_kind as __auto_cdc_kind
-from shop.`customers__auto_cdc_checked` as src
+from shop.`customers__auto_cdc_checked_c0ffee000002` as src
 where not src.__auto_cdc_dropped
 ) as src;
 
 -- choose each key's greatest event
-create or replace table shop.`customers__auto_cdc_winners` using delta as
+create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with ranked as (
     select evt.__auto_cdc_row as __auto_cdc_event, evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind,
         row_number() over (partition by evt.`id` order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop.`customers__auto_cdc_stage` as evt where true
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where true
 )
 select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind from ranked where __auto_cdc_place = 1
 ) as src;
@@ -77,7 +77,7 @@ with counted as (
     select
         count(*) as num_read_rows,
         0 as num_late_rows
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 found as (
     select
@@ -86,10 +86,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_sequence_example,
         count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
 ),
 repeated as (
-    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stage` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -100,13 +100,13 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as __auto_cdc_written_1,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`changed_at` end as __auto_cdc_written_2,
         count(*) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
     join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
 places as (
     select var.`id`, var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop.`customers__auto_cdc_winners` as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var.`id`, var.__auto_cdc_sequence
 ),
 ties as (
@@ -144,7 +144,7 @@ with dropped_rows as (
         chk.`operation` as `operation`,
         chk.`changed_at` as `changed_at`,
         substr(case when not chk.__auto_cdc_passes_0 then ', named' else '' end || case when not chk.__auto_cdc_passes_1 then ', recent' else '' end, 3) as _failed_expectations
-    from shop.`customers__auto_cdc_checked` as chk
+    from shop.`customers__auto_cdc_checked_c0ffee000002` as chk
     where chk.__auto_cdc_dropped
 ),
 placed as (
@@ -165,12 +165,19 @@ where __auto_cdc_place = 1
 ) as added;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
-    `id` int,
-    __auto_cdc_sequence timestamp,
-    __auto_cdc_kind string,
-    __auto_cdc_control string
-) using delta cluster by (`id`);
+create table shop.customers__auto_cdc using delta cluster by (`id`) as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,
+    cast(added.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(added.__auto_cdc_control as string) as __auto_cdc_control
+from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as added(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control);
 
 -- create the target
 create or replace table shop.customers using delta cluster by (id) as
@@ -181,10 +188,10 @@ select
     cast(added.`changed_at` as timestamp) as `changed_at`
 from (
 with upserts as (
-    select __auto_cdc_event from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+    select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
 )
 select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
-from shop.`customers__auto_cdc_stage` as evt
+from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
 join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
 ) as added(`id`, `name`, `note`, `changed_at`);
 
@@ -192,8 +199,8 @@ join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc
-select * from (
+merge into shop.customers__auto_cdc as tgt using (
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as int) as `id`,
     cast(null as timestamp) as __auto_cdc_sequence,
@@ -201,9 +208,27 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
-select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners`
+select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
 ) as more
-) as added;
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- let old tombstones go
 merge into shop.customers__auto_cdc as tgt using (
@@ -217,16 +242,16 @@ on __auto_cdc_kind = 'delete' and __auto_cdc_sequence < src.bound
 when matched then delete;
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
+drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_checked`;
+drop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`;
 
 -- auto_cdc: model customers: apply the new events
 
 -- read the model's rows, and check what is expected of them
-create or replace table shop.`customers__auto_cdc_checked` using delta as
+create or replace table shop.`customers__auto_cdc_checked_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -268,10 +293,10 @@ select
     count(case when not chk.__auto_cdc_passes_1 then 1 end) as expectation_1_failed,
     count(case when chk.__auto_cdc_dropped then 1 end) as num_dropped_rows,
     count(case when chk.__auto_cdc_dropped then 1 end) as num_read_rows
-from shop.`customers__auto_cdc_checked` as chk;
+from shop.`customers__auto_cdc_checked_c0ffee000002` as chk;
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -282,7 +307,7 @@ with evaluated as (
         src.`changed_at` as `changed_at`,
         src.__auto_cdc_sequence as __auto_cdc_sequence,
         src.__auto_cdc_kind as __auto_cdc_kind
-    from shop.`customers__auto_cdc_checked` as src
+    from shop.`customers__auto_cdc_checked_c0ffee000002` as src
     where not src.__auto_cdc_dropped
 ),
 told as (
@@ -304,13 +329,13 @@ from told
 ) as src;
 
 -- choose each key's greatest event
-create or replace table shop.`customers__auto_cdc_winners` using delta as
+create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with ranked as (
     select evt.__auto_cdc_row as __auto_cdc_event, evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden,
         row_number() over (partition by evt.`id` order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop.`customers__auto_cdc_stage` as evt where evt.__auto_cdc_is_new
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where evt.__auto_cdc_is_new
 )
 select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
@@ -320,7 +345,7 @@ with counted as (
     select
         count(*) as num_read_rows,
         count(case when __auto_cdc_is_late and __auto_cdc_kind <> 'truncate' then 1 end) as num_late_rows
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 found as (
     select
@@ -329,10 +354,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_sequence_example,
         count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as evt
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as evt
 ),
 repeated as (
-    select `id`, __auto_cdc_sequence from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -343,13 +368,13 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as __auto_cdc_written_1,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`changed_at` end as __auto_cdc_written_2,
         count(*) as __auto_cdc_copies
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as evt
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as evt
     join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
 places as (
     select var.`id`, var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop.`customers__auto_cdc_winners` as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var.`id`, var.__auto_cdc_sequence
 ),
 ties as (
@@ -364,7 +389,7 @@ further as (
     from (
         select coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') as __auto_cdc_locator, won.__auto_cdc_kind
         from shop.customers as tgt
-        join shop.`customers__auto_cdc_winners` as won on won.`id` = tgt.`id`
+        join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = tgt.`id`
     ) as gone
 )
 select *
@@ -396,7 +421,7 @@ with dropped_rows as (
         chk.`operation` as `operation`,
         chk.`changed_at` as `changed_at`,
         substr(case when not chk.__auto_cdc_passes_0 then ', named' else '' end || case when not chk.__auto_cdc_passes_1 then ', recent' else '' end, 3) as _failed_expectations
-    from shop.`customers__auto_cdc_checked` as chk
+    from shop.`customers__auto_cdc_checked_c0ffee000002` as chk
     where chk.__auto_cdc_dropped
 ),
 placed as (
@@ -429,7 +454,7 @@ from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners` as won
+    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners_c0ffee000002` as won
     ) as gone(place) where place is not null
     union all
     select
@@ -448,24 +473,22 @@ from (
         born.`changed_at`
     from (
     with upserts as (
-        select __auto_cdc_event from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
     )
     select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
     join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
     ) as born(`id`, `name`, `note`, `changed_at`)
     ) as row_born
 ) as changes;
 
 -- write down what is left to do  (only if num_new_events)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(cast(length(cast(won.`id` as string)) as string) || \':\' || cast(won.`id` as string), \'-\') from shop.`customers__auto_cdc_winners` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    with upserts as (\\n        select __auto_cdc_event from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = \'upsert\'\\n    )\\n    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`\\n    from shop.`customers__auto_cdc_stage` as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(cast(length(cast(won.`id` as string)) as string) || \':\' || cast(won.`id` as string), \'-\') from shop.`customers__auto_cdc_winners` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    with upserts as (\\n        select __auto_cdc_event from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = \'upsert\'\\n    )\\n    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`\\n    from shop.`customers__auto_cdc_stage` as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(row_born.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(row_born.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(row_born.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(row_born.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]]' as string) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(cast(length(cast(won.`id` as string)) as string) || \':\' || cast(won.`id` as string), \'-\') from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    with upserts as (\\n        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = \'upsert\'\\n    )\\n    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(cast(length(cast(won.`id` as string)) as string) || \':\' || cast(won.`id` as string), \'-\') from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    with upserts as (\\n        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = \'upsert\'\\n    )\\n    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(row_born.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(row_born.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(row_born.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(row_born.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_new_events)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_new_events)
 merge into shop.customers as tgt using (
@@ -486,7 +509,7 @@ select __auto_cdc_locator from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners` as won
+    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners_c0ffee000002` as won
     ) as gone(place) where place is not null
     union all
     select
@@ -505,10 +528,10 @@ select __auto_cdc_locator from (
         born.`changed_at`
     from (
     with upserts as (
-        select __auto_cdc_event from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
     )
     select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
     join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
     ) as born(`id`, `name`, `note`, `changed_at`)
     ) as row_born
@@ -528,7 +551,7 @@ from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners` as won
+    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners_c0ffee000002` as won
     ) as gone(place) where place is not null
     union all
     select
@@ -547,10 +570,10 @@ from (
         born.`changed_at`
     from (
     with upserts as (
-        select __auto_cdc_event from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
     )
     select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
     join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
     ) as born(`id`, `name`, `note`, `changed_at`)
     ) as row_born
@@ -580,7 +603,7 @@ select __auto_cdc_locator from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners` where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null
     ) as gone(place) where place is not null
     union all
     select
@@ -598,7 +621,7 @@ select __auto_cdc_locator from (
         born.__auto_cdc_kind,
         cast(null as string) as __auto_cdc_control
     from (
-    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners`
+    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
     ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)
     ) as row_born
 ) as changes
@@ -617,7 +640,7 @@ from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners` where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null
     ) as gone(place) where place is not null
     union all
     select
@@ -635,7 +658,7 @@ from (
         born.__auto_cdc_kind,
         cast(null as string) as __auto_cdc_control
     from (
-    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners`
+    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
     ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)
     ) as row_born
 ) as changes
@@ -645,13 +668,24 @@ select
     cast(null as int) as `id`,
     cast(null as timestamp) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
-    cast(null as string) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
 on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- free the working tables
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`
+-- auto_cdc: next statement
+drop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`;
+
+-- cross it off  (only if num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- let old tombstones go
 merge into shop.customers__auto_cdc as tgt using (
@@ -663,10 +697,3 @@ select __auto_cdc_sequence from shop.customers__auto_cdc
 ) as src
 on __auto_cdc_kind = 'delete' and __auto_cdc_sequence < src.bound
 when matched then delete;
-
--- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_checked`;

@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -23,7 +23,7 @@ with counted as (
     select
         count(*) as num_read_rows,
         0 as num_late_rows
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 found as (
     select
@@ -32,10 +32,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_sequence_example,
         count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
 ),
 repeated as (
-    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stage` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -45,7 +45,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt.`name` end as __auto_cdc_written_0,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as __auto_cdc_written_1,
         count(*) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
     join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5
 ),
@@ -66,17 +66,17 @@ cross join found
 cross join ties;
 
 -- cut the touched timelines into runs
-create or replace table shop.`customers__auto_cdc_timeline` using delta as
+create or replace table shop.`customers__auto_cdc_timeline_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with repeated as (
-    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stage` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence order by evt.__auto_cdc_kind, evt.`id` desc nulls last, evt.`name` desc nulls last, evt.`note` desc nulls last) as place
-        from shop.`customers__auto_cdc_stage` as evt
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
         join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     ) as ranked where place > 1
 ),
@@ -90,7 +90,7 @@ ordered as (
             lag(evt.__auto_cdc_kind) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous,
             lag(evt.__auto_cdc_row) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous_event,
             lag(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous_sequence
-        from shop.`customers__auto_cdc_stage` as evt
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
     where evt.__auto_cdc_row not in (select locator from copies)
     ) as neighbours
     where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
@@ -101,8 +101,8 @@ differing as (
         select __auto_cdc_event, __auto_cdc_previous_event from ordered
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_stage`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_stage`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_stage_c0ffee000002`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_stage_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where not (this.`name` <=> that.`name`)
 ),
 marked as (
@@ -140,14 +140,23 @@ from bounded as evt
 ) as src;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
-    `id` int,
-    __auto_cdc_sequence timestamp,
-    __auto_cdc_kind string,
-    __auto_cdc_run_start timestamp,
-    `note` string,
-    __auto_cdc_control string
-) using delta cluster by (`id`);
+create table shop.customers__auto_cdc using delta cluster by (`id`) as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,
+    cast(added.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(added.__auto_cdc_run_start as timestamp) as __auto_cdc_run_start,
+    cast(added.`note` as string) as `note`,
+    cast(added.__auto_cdc_control as string) as __auto_cdc_control
+from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    'c0ffee000002' as __auto_cdc_control
+) as added(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control);
 
 -- create the target
 create or replace table shop.customers using delta cluster by (id) as
@@ -160,11 +169,11 @@ select
 from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_last and not __auto_cdc_same
 )
 select evt.`id`, evt.`name`, evt.`note`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
-from shop.`customers__auto_cdc_stage` as evt
+from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as added(`id`, `name`, `note`, `__START_AT`, `__END_AT`);
 
@@ -172,8 +181,8 @@ join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc
-select * from (
+merge into shop.customers__auto_cdc as tgt using (
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_run_start, told.`note`, told.__auto_cdc_control from (
 select
     cast(null as int) as `id`,
     cast(null as timestamp) as __auto_cdc_sequence,
@@ -185,24 +194,44 @@ union all
 select more.*, null as __auto_cdc_control from (
 with missing as (
     select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_hides
 )
 select missing.`id`, missing.__auto_cdc_sequence, missing.__auto_cdc_kind, missing.__auto_cdc_run_start, case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as `note`
-from shop.`customers__auto_cdc_stage` as evt
+from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
 join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 ) as more
-) as added;
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_run_start, told.`note`, told.__auto_cdc_control from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_timeline`;
+drop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`;
 
 -- auto_cdc: model customers: apply the new events
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -220,24 +249,24 @@ from (
 ) as src;
 
 -- find the versions of the keys
-create or replace table shop.`customers__auto_cdc_stored` using delta as
+create or replace table shop.`customers__auto_cdc_stored_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select tgt.`id`,
     tgt.`__START_AT` as __auto_cdc_sequence, tgt.`__END_AT` as __auto_cdc_old_end, coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__START_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__START_AT`) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__END_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__END_AT`) as string), '-') as __auto_cdc_locator
 from shop.customers as tgt
-join (select distinct `id` from shop.`customers__auto_cdc_stage`) as stg on stg.`id` = tgt.`id`
+join (select distinct `id` from shop.`customers__auto_cdc_stage_c0ffee000002`) as stg on stg.`id` = tgt.`id`
 ) as src;
 
 -- keep the events that are new
-create or replace table shop.`customers__auto_cdc_events` using delta as
+create or replace table shop.`customers__auto_cdc_events_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with hidden as (
     select cmp.`id`, cmp.__auto_cdc_sequence from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'delete'
     union all
     select cmp.`id`, cmp.__auto_cdc_sequence from shop.customers__auto_cdc as cmp
-    join shop.`customers__auto_cdc_stored` as tgt on tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end)
+    join shop.`customers__auto_cdc_stored_c0ffee000002` as tgt on tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end)
     where cmp.__auto_cdc_kind = 'upsert'
 )
 select
@@ -246,9 +275,9 @@ select
     stg.`note`,
     stg.__auto_cdc_sequence,
     stg.__auto_cdc_kind
-from shop.`customers__auto_cdc_stage` as stg
-where not exists (select 1 from shop.`customers__auto_cdc_stored` as known where known.`id` = stg.`id` and known.__auto_cdc_sequence = stg.__auto_cdc_sequence)
-and not exists (select 1 from shop.`customers__auto_cdc_stored` as known where known.`id` = stg.`id` and known.__auto_cdc_old_end = stg.__auto_cdc_sequence)
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+where not exists (select 1 from shop.`customers__auto_cdc_stored_c0ffee000002` as known where known.`id` = stg.`id` and known.__auto_cdc_sequence = stg.__auto_cdc_sequence)
+and not exists (select 1 from shop.`customers__auto_cdc_stored_c0ffee000002` as known where known.`id` = stg.`id` and known.__auto_cdc_old_end = stg.__auto_cdc_sequence)
 and not exists (select 1 from hidden as known where known.`id` = stg.`id` and known.__auto_cdc_sequence = stg.__auto_cdc_sequence)
 ) as src;
 
@@ -256,7 +285,7 @@ and not exists (select 1 from hidden as known where known.`id` = stg.`id` and kn
 with counted as (
     select
         count(*) as num_read_rows
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 found as (
     select
@@ -265,10 +294,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_sequence_example,
         count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
-    from shop.`customers__auto_cdc_events` as evt
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 ),
 repeated as (
-    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -278,7 +307,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt.`name` end as __auto_cdc_written_0,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as __auto_cdc_written_1,
         count(*) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_events` as evt
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5
 ),
@@ -295,14 +324,14 @@ ties as (
 ),
 late as (
     select (
-    select count(*) from shop.`customers__auto_cdc_events` as evt
+    select count(*) from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     join (
         select `id`, max(__auto_cdc_sequence) as __auto_cdc_latest from (
-            select `id`, coalesce(__auto_cdc_old_end, __auto_cdc_sequence) as __auto_cdc_sequence from shop.`customers__auto_cdc_stored`
+            select `id`, coalesce(__auto_cdc_old_end, __auto_cdc_sequence) as __auto_cdc_sequence from shop.`customers__auto_cdc_stored_c0ffee000002`
             union all
             select cmp.`id`, cmp.__auto_cdc_sequence
             from shop.customers__auto_cdc as cmp
-            join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = cmp.`id`
+            join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = cmp.`id`
         ) as known group by `id`
     ) as head on head.`id` = evt.`id` and evt.__auto_cdc_sequence < head.__auto_cdc_latest) as num_late_rows
 )
@@ -313,16 +342,16 @@ cross join ties
 cross join late;
 
 -- line up the events of the touched keys  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_line` using delta as
+create or replace table shop.`customers__auto_cdc_line_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with touched as (
     select `id`, min(__auto_cdc_sequence) as __auto_cdc_first
-    from shop.`customers__auto_cdc_events` group by `id`
+    from shop.`customers__auto_cdc_events_c0ffee000002` group by `id`
 ),
 reached as (
     select past.`id`, past.__auto_cdc_sequence, past.__auto_cdc_old_end, past.__auto_cdc_locator
-    from shop.`customers__auto_cdc_stored` as past
+    from shop.`customers__auto_cdc_stored_c0ffee000002` as past
     join touched on touched.`id` = past.`id`
     where past.__auto_cdc_old_end is null or past.__auto_cdc_old_end > touched.__auto_cdc_first
 ),
@@ -364,7 +393,7 @@ select
     cast(null as string) as __auto_cdc_hidden,
     cast(null as timestamp) as __auto_cdc_run_start,
     cast(null as string) as __auto_cdc_shows
-from shop.`customers__auto_cdc_events` as evt
+from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 union all
 select
     tgt.`id` as `id`,
@@ -433,17 +462,17 @@ where cmp.__auto_cdc_kind = 'delete' and not exists (
 ) as src;
 
 -- cut the touched timelines into runs  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_timeline` using delta as
+create or replace table shop.`customers__auto_cdc_timeline_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with repeated as (
-    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence order by evt.__auto_cdc_kind, evt.`id` desc nulls last, evt.`name` desc nulls last, evt.`note` desc nulls last) as place
-        from shop.`customers__auto_cdc_line` as evt
+        from shop.`customers__auto_cdc_line_c0ffee000002` as evt
         join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     ) as ranked where place > 1
 ),
@@ -462,7 +491,7 @@ ordered as (
             lag(evt.__auto_cdc_kind) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous,
             lag(evt.__auto_cdc_row) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_event,
             lag(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_sequence
-        from shop.`customers__auto_cdc_line` as evt
+        from shop.`customers__auto_cdc_line_c0ffee000002` as evt
     where evt.__auto_cdc_row not in (select locator from copies)
     ) as neighbours
     where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
@@ -473,8 +502,8 @@ differing as (
         select __auto_cdc_event, __auto_cdc_previous_event from ordered
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_line`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_line`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_line_c0ffee000002`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_line_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where not (this.`name` <=> that.`name`)
 ),
 marked as (
@@ -522,9 +551,9 @@ select
 from bounded as evt
 left join bounded as past on evt.__auto_cdc_last and past.`id` = evt.`id`
     and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
-left join (select __auto_cdc_row as __auto_cdc_event, `note` from shop.`customers__auto_cdc_line`) as this
+left join (select __auto_cdc_row as __auto_cdc_event, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as this
     on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
-left join (select __auto_cdc_shows, `note` from shop.`customers__auto_cdc_line` where __auto_cdc_shows is not null) as shown
+left join (select __auto_cdc_shows, `note` from shop.`customers__auto_cdc_line_c0ffee000002` where __auto_cdc_shows is not null) as shown
     on shown.__auto_cdc_shows = past.__auto_cdc_locator
 ) as src;
 
@@ -533,7 +562,7 @@ with stored as (
     select 'id=' || coalesce(cast(evt.`id` as string), 'null') || ' from ' || coalesce(cast(evt.__auto_cdc_sequence as string), 'null') as example,
         evt.__auto_cdc_sequence as start_at, evt.__auto_cdc_old_end as end_at,
         lead(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as next_start_at
-    from shop.`customers__auto_cdc_line` as evt where evt.__auto_cdc_locator is not null
+    from shop.`customers__auto_cdc_line_c0ffee000002` as evt where evt.__auto_cdc_locator is not null
 ),
 crossed as (
     select example from stored
@@ -543,9 +572,9 @@ crossed as (
 orphaned as (
     select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator
     from shop.customers__auto_cdc as cmp
-    join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = cmp.`id`
+    join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = cmp.`id`
     where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop.`customers__auto_cdc_stored` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    and not exists (select 1 from shop.`customers__auto_cdc_stored_c0ffee000002` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
 select
     case when false then count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) else 0 end as num_versions_ended_and_few,
@@ -558,10 +587,10 @@ select
     count(case when __auto_cdc_locator is not null then 1 end) - count(case when __auto_cdc_same then 1 end) - count(case when __auto_cdc_last and not __auto_cdc_same and __auto_cdc_replaces is not null then 1 end) as num_deleted_rows,
     (select count(*) from crossed) as crossed_versions,
     (select min(example) from crossed) as crossed_versions_example
-from shop.`customers__auto_cdc_timeline`;
+from shop.`customers__auto_cdc_timeline_c0ffee000002`;
 
 -- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create or replace table shop.`customers__auto_cdc_target_changes` using delta as
+create or replace table shop.`customers__auto_cdc_target_changes_c0ffee000002` using delta as
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -586,9 +615,9 @@ select
     0 as __auto_cdc_step
 from (
 with kept as (
-    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline` where __auto_cdc_same and not __auto_cdc_moved
+    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where __auto_cdc_same and not __auto_cdc_moved
 )
-select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
+select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline_c0ffee000002` as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
@@ -612,11 +641,11 @@ select
 from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_last and not (__auto_cdc_same and not __auto_cdc_moved)
 )
 select evt.`id`, evt.`name`, evt.`note`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
-from shop.`customers__auto_cdc_line` as evt
+from shop.`customers__auto_cdc_line_c0ffee000002` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`)
 ) as row_born
@@ -633,7 +662,7 @@ select
     2 as __auto_cdc_step
 from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
-from shop.`customers__auto_cdc_timeline`
+from shop.`customers__auto_cdc_timeline_c0ffee000002`
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 ) as ended(place, value)
 union all
@@ -649,9 +678,9 @@ select
     3 as __auto_cdc_step
 from (
 with kept as (
-    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline` where __auto_cdc_same
+    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where __auto_cdc_same
 )
-select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
+select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline_c0ffee000002` as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
@@ -675,17 +704,17 @@ select
 from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_last and not __auto_cdc_same
 )
 select evt.`id`, evt.`name`, evt.`note`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
-from shop.`customers__auto_cdc_line` as evt
+from shop.`customers__auto_cdc_line_c0ffee000002` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`)
 ) as row_born;
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create or replace table shop.`customers__auto_cdc_companion_changes` using delta as
+create or replace table shop.`customers__auto_cdc_companion_changes_c0ffee000002` using delta as
 select
     cast(null as int) as `id`,
     cast(null as timestamp) as __auto_cdc_sequence,
@@ -714,11 +743,11 @@ from (
 with orphaned as (
     select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator
     from shop.customers__auto_cdc as cmp
-    join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = cmp.`id`
+    join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = cmp.`id`
     where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop.`customers__auto_cdc_stored` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    and not exists (select 1 from shop.`customers__auto_cdc_stored_c0ffee000002` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
-select __auto_cdc_hidden as locator from shop.`customers__auto_cdc_timeline`
+select __auto_cdc_hidden as locator from shop.`customers__auto_cdc_timeline_c0ffee000002`
 where __auto_cdc_hidden is not null and not (__auto_cdc_hides and __auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start))
 union all
 select locator from orphaned
@@ -746,24 +775,22 @@ select
 from (
 with missing as (
     select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_hides and not (__auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start))
 )
 select missing.`id`, missing.__auto_cdc_sequence, missing.__auto_cdc_kind, missing.__auto_cdc_run_start, case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as `note`
-from shop.`customers__auto_cdc_line` as evt
+from shop.`customers__auto_cdc_line_c0ffee000002` as evt
 join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`)
 ) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp) as `__START_AT`,\\n    cast(null as timestamp) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.`__START_AT`) as string)) as string) || \':\' || cast(unix_micros(tgt.`__START_AT`) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.`__END_AT`) as string)) as string) || \':\' || cast(unix_micros(tgt.`__END_AT`) as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]]]' as string) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp) as `__START_AT`,\\n    cast(null as timestamp) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.`__START_AT`) as string)) as string) || \':\' || cast(unix_micros(tgt.`__START_AT`) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.`__END_AT`) as string)) as string) || \':\' || cast(unix_micros(tgt.`__END_AT`) as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
 merge into shop.customers as tgt using (
@@ -775,17 +802,17 @@ select
     cast(null as timestamp) as `__END_AT`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`
+select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
 select `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__START_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__START_AT`) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__END_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__END_AT`) as string), '-') = src.__auto_cdc_locator
@@ -804,13 +831,13 @@ select
     cast(null as string) as __auto_cdc_control,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`
+select __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_companion_changes`
+from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
 select
@@ -819,25 +846,29 @@ select
     cast(null as string) as __auto_cdc_kind,
     cast(null as timestamp) as __auto_cdc_run_start,
     cast(null as string) as `note`,
-    cast(null as string) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
 on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
+drop table if exists shop.`customers__auto_cdc_events_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_stored`
+drop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_line`
+drop table if exists shop.`customers__auto_cdc_line_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_timeline`
+drop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes`
+drop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
+drop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`;
+
+-- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

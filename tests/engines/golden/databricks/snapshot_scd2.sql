@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -18,11 +18,11 @@ from (
 ) as src;
 
 -- list the versions
-create or replace table shop.`customers__auto_cdc_versions` using delta as
+create or replace table shop.`customers__auto_cdc_versions_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with versions_read as (
-    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage`
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002`
 ),
 versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
@@ -46,18 +46,18 @@ select
     case when count(ver.__auto_cdc_place) > 1 then 1 else 0 end as num_several_versions,
     case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions
-from shop.`customers__auto_cdc_versions` as ver;
+from shop.`customers__auto_cdc_versions_c0ffee000002` as ver;
 
 -- find the keys that move
-create or replace table shop.`customers__auto_cdc_moving` using delta as
+create or replace table shop.`customers__auto_cdc_moving_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with total as (
-    select count(__auto_cdc_place) as places from shop.`customers__auto_cdc_versions`
+    select count(__auto_cdc_place) as places from shop.`customers__auto_cdc_versions_c0ffee000002`
 ),
 alike as (
     select stg.`id`, count(*) as __auto_cdc_copies, sum(ver.__auto_cdc_weight) as __auto_cdc_weight
-    from shop.`customers__auto_cdc_stage` as stg left join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg left join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     where (select places from total) > 1
     group by stg.`id`, stg.`name`, stg.`note`, stg.`operation`
 )
@@ -68,15 +68,15 @@ group by `id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.pl
 ) as src;
 
 -- find the keys that move among many  (only if num_crowds_of_versions)
-insert into shop.`customers__auto_cdc_moving`
+insert into shop.`customers__auto_cdc_moving_c0ffee000002`
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with total as (
-    select count(__auto_cdc_place) as places from shop.`customers__auto_cdc_versions`
+    select count(__auto_cdc_place) as places from shop.`customers__auto_cdc_versions_c0ffee000002`
 ),
 alike as (
     select stg.`id`, count(*) as __auto_cdc_copies, count(distinct ver.__auto_cdc_place) as __auto_cdc_weight
-    from shop.`customers__auto_cdc_stage` as stg left join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg left join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     where (select places from total) > 1
     group by stg.`id`, stg.`name`, stg.`note`, stg.`operation`
 )
@@ -87,7 +87,7 @@ group by `id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.pl
 
 -- check the snapshot  (only if num_at_most_one_version)
 with counted as (
-    select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`
+    select count(*) as num_read_rows from shop.`customers__auto_cdc_stage_c0ffee000002`
 ),
 missing as (
     select
@@ -95,24 +95,24 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
         count(case when stg.`id` is null then 1 end) as null_key_0,
         min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 repeated as (
-    select stg.`id`, stg.__auto_cdc_sequence from shop.`customers__auto_cdc_stage` as stg
+    select stg.`id`, stg.__auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
     group by stg.`id`, stg.__auto_cdc_sequence having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- check the snapshots  (only if num_several_versions)
 with counted as (
-    select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`
+    select count(*) as num_read_rows from shop.`customers__auto_cdc_stage_c0ffee000002`
 ),
 missing as (
     select
@@ -120,24 +120,24 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
         count(case when stg.`id` is null then 1 end) as null_key_0,
         min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 repeated as (
-    select stg.`id`, stg.__auto_cdc_sequence from shop.`customers__auto_cdc_stage` as stg
-    join shop.`customers__auto_cdc_moving` as moving on moving.`id` = stg.`id`
+    select stg.`id`, stg.__auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+    join shop.`customers__auto_cdc_moving_c0ffee000002` as moving on moving.`id` = stg.`id`
     group by stg.`id`, stg.__auto_cdc_sequence having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- compare the snapshots
-create or replace table shop.`customers__auto_cdc_events` using delta as
+create or replace table shop.`customers__auto_cdc_events_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with present as (
@@ -147,13 +147,13 @@ with present as (
         stg.`note` as `note`,
         stg.`operation` as `operation`,
         ver.__auto_cdc_place
-    from shop.`customers__auto_cdc_stage` as stg
-    join shop.`customers__auto_cdc_moving` as moving on moving.`id` = stg.`id`
-    join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+    join shop.`customers__auto_cdc_moving_c0ffee000002` as moving on moving.`id` = stg.`id`
+    join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
 ),
 past as (
     select now.`id`, now.`name`, now.`note`, now.`operation`, now.__auto_cdc_place + 1 as __auto_cdc_place from present as now
-    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop.`customers__auto_cdc_versions`)
+    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop.`customers__auto_cdc_versions_c0ffee000002`)
 ),
 differing as (
     select
@@ -175,11 +175,11 @@ select
     ver.__auto_cdc_sequence,
     evt.__auto_cdc_kind
 from differing as evt
-join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
+join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
 ) as src;
 
 -- cut the touched timelines into runs
-create or replace table shop.`customers__auto_cdc_timeline` using delta as
+create or replace table shop.`customers__auto_cdc_timeline_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with ordered as (
@@ -192,7 +192,7 @@ with ordered as (
             lag(evt.__auto_cdc_kind) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous,
             lag(evt.__auto_cdc_row) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous_event,
             lag(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous_sequence
-        from shop.`customers__auto_cdc_events` as evt
+        from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     ) as neighbours
     where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
 ),
@@ -202,8 +202,8 @@ differing as (
         select __auto_cdc_event, __auto_cdc_previous_event from ordered
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_events`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_events`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_events_c0ffee000002`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_events_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where not (this.`name` <=> that.`name`) or not (this.`operation` <=> that.`operation`)
 ),
 marked as (
@@ -241,14 +241,23 @@ from bounded as evt
 ) as src;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
-    `id` int,
-    __auto_cdc_sequence timestamp,
-    __auto_cdc_kind string,
-    __auto_cdc_run_start timestamp,
-    `note` string,
-    __auto_cdc_control string
-) using delta cluster by (`id`);
+create table shop.customers__auto_cdc using delta cluster by (`id`) as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,
+    cast(added.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(added.__auto_cdc_run_start as timestamp) as __auto_cdc_run_start,
+    cast(added.`note` as string) as `note`,
+    cast(added.__auto_cdc_control as string) as __auto_cdc_control
+from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    'c0ffee000002' as __auto_cdc_control
+) as added(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control);
 
 -- create the target
 create or replace table shop.customers using delta cluster by (id) as
@@ -263,27 +272,27 @@ from (
 select * from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_last and not __auto_cdc_same
 )
 select evt.`id`, evt.`name`, evt.`note`, evt.`operation`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
-from shop.`customers__auto_cdc_events` as evt
+from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as moved
 union all
 select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.__auto_cdc_sequence as `__START_AT`,
     cast(null as timestamp) as `__END_AT`
-from shop.`customers__auto_cdc_stage` as stg
-where stg.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1)
-and not exists (select 1 from shop.`customers__auto_cdc_moving` as moving where moving.`id` = stg.`id`)
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+where stg.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place = 1)
+and not exists (select 1 from shop.`customers__auto_cdc_moving_c0ffee000002` as moving where moving.`id` = stg.`id`)
 ) as added(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`);
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc
-select * from (
+merge into shop.customers__auto_cdc as tgt using (
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_run_start, told.`note`, told.__auto_cdc_control from (
 select
     cast(null as int) as `id`,
     cast(null as timestamp) as __auto_cdc_sequence,
@@ -294,30 +303,50 @@ select
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as int) as `id`, max(__auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind, cast(null as timestamp) as __auto_cdc_run_start, cast(null as string) as `note`
-from shop.`customers__auto_cdc_versions`
+from shop.`customers__auto_cdc_versions_c0ffee000002`
 ) as more
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as int) as `id`, __auto_cdc_sequence as __auto_cdc_sequence, cast(null as string) as __auto_cdc_kind, cast(null as timestamp) as __auto_cdc_run_start, cast(null as string) as `note`
-from shop.`customers__auto_cdc_versions`
+from shop.`customers__auto_cdc_versions_c0ffee000002`
 ) as more
-) as added;
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_run_start, told.`note`, told.__auto_cdc_control from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as timestamp) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_versions`
+drop table if exists shop.`customers__auto_cdc_versions_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_moving`
+drop table if exists shop.`customers__auto_cdc_moving_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
+drop table if exists shop.`customers__auto_cdc_events_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_timeline`;
+drop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`;
 
 -- auto_cdc: model customers: apply the new snapshots
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using delta as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -370,11 +399,11 @@ from paired
 ) as src;
 
 -- list the versions
-create or replace table shop.`customers__auto_cdc_versions` using delta as
+create or replace table shop.`customers__auto_cdc_versions_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with versions_read as (
-    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage`
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002`
 ),
 versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
@@ -403,18 +432,18 @@ select
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions,
     count(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as num_late_versions,
     cast(max(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as string) || ' (the last one is ' || cast((select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as string) || ')' as num_late_versions_example
-from shop.`customers__auto_cdc_versions` as ver;
+from shop.`customers__auto_cdc_versions_c0ffee000002` as ver;
 
 -- find the keys that move  (only if num_several_versions)
-create or replace table shop.`customers__auto_cdc_moving` using delta as
+create or replace table shop.`customers__auto_cdc_moving_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with total as (
-    select count(__auto_cdc_place) as places from shop.`customers__auto_cdc_versions`
+    select count(__auto_cdc_place) as places from shop.`customers__auto_cdc_versions_c0ffee000002`
 ),
 alike as (
     select stg.`id`, stg.__auto_cdc_same, count(*) as __auto_cdc_copies, sum(ver.__auto_cdc_weight) as __auto_cdc_weight
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     where (select places from total) > 1
     group by stg.`id`, stg.__auto_cdc_same
 )
@@ -425,15 +454,15 @@ group by `id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.pl
 ) as src;
 
 -- find the keys that move among many  (only if num_crowds_of_versions)
-insert into shop.`customers__auto_cdc_moving`
+insert into shop.`customers__auto_cdc_moving_c0ffee000002`
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with total as (
-    select count(__auto_cdc_place) as places from shop.`customers__auto_cdc_versions`
+    select count(__auto_cdc_place) as places from shop.`customers__auto_cdc_versions_c0ffee000002`
 ),
 alike as (
     select stg.`id`, stg.__auto_cdc_same, count(*) as __auto_cdc_copies, count(distinct ver.__auto_cdc_place) as __auto_cdc_weight
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     where (select places from total) > 1
     group by stg.`id`, stg.__auto_cdc_same
 )
@@ -449,7 +478,7 @@ with counted as (
         count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
         (select count(*) from (select tgt.`id` from shop.customers as tgt where tgt.`__END_AT` is null) as standing)
             - count(case when not __auto_cdc_is_read then 1 end) as met
-    from shop.`customers__auto_cdc_stage`
+    from shop.`customers__auto_cdc_stage_c0ffee000002`
 ),
 missing as (
     select
@@ -457,10 +486,10 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
         count(case when stg.`id` is null then 1 end) as null_key_0,
         min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg
 ),
 repeated as (
-    select stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg cross join counted
+    select stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg cross join counted
     where stg.__auto_cdc_locator is null or counted.paired > counted.met
     group by stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
 ),
@@ -468,7 +497,7 @@ duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -480,7 +509,7 @@ with counted as (
         count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
         (select count(*) from (select tgt.`id` from shop.customers as tgt where tgt.`__END_AT` is null) as standing)
             - count(case when not __auto_cdc_is_read then 1 end) as met
-    from shop.`customers__auto_cdc_stage`
+    from shop.`customers__auto_cdc_stage_c0ffee000002`
 ),
 missing as (
     select
@@ -488,18 +517,18 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
         count(case when stg.`id` is null then 1 end) as null_key_0,
         min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg
 ),
 repeated as (
-    select stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
-    join shop.`customers__auto_cdc_moving` as moving on moving.`id` = stg.`id`
+    select stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg
+    join shop.`customers__auto_cdc_moving_c0ffee000002` as moving on moving.`id` = stg.`id`
     group by stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -512,16 +541,16 @@ with counted as (
             stg.`name` as `name`,
             stg.`note` as `note`,
             stg.`operation` as `operation`,
-            (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+            (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
             case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
             stg.__auto_cdc_locator,
             stg.__auto_cdc_continues
-        from shop.`customers__auto_cdc_stage` as stg
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
         where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
     ) as evt
 ),
 by_hand as (
-    select count(*) as num_later_bounds from shop.customers as tgt where tgt.`__START_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1) or tgt.`__END_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1)
+    select count(*) as num_later_bounds from shop.customers as tgt where tgt.`__START_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place = 1) or tgt.`__END_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place = 1)
 ),
 touched as (
     select distinct `id` from (
@@ -530,11 +559,11 @@ touched as (
             stg.`name` as `name`,
             stg.`note` as `note`,
             stg.`operation` as `operation`,
-            (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+            (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
             case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
             stg.__auto_cdc_locator,
             stg.__auto_cdc_continues
-        from shop.`customers__auto_cdc_stage` as stg
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
         where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
     ) as evt where __auto_cdc_locator is not null
 ),
@@ -552,7 +581,7 @@ select case when events > 0 then by_hand.num_later_bounds else 0 end as num_late
 from counted cross join by_hand cross join met;
 
 -- keep what differs from the target  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_events` using delta as
+create or replace table shop.`customers__auto_cdc_events_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -560,16 +589,16 @@ select
     stg.`name` as `name`,
     stg.`note` as `note`,
     stg.`operation` as `operation`,
-    (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+    (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
     case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
     stg.__auto_cdc_locator,
     stg.__auto_cdc_continues
-from shop.`customers__auto_cdc_stage` as stg
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as src;
 
 -- compare the snapshots  (only if num_several_versions)
-create or replace table shop.`customers__auto_cdc_events` using delta as
+create or replace table shop.`customers__auto_cdc_events_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with past_rows as (
@@ -577,7 +606,7 @@ with past_rows as (
 ),
 moving_rows as (
     select stg.* from past_rows as stg
-    join shop.`customers__auto_cdc_moving` as moving on moving.`id` = stg.`id`
+    join shop.`customers__auto_cdc_moving_c0ffee000002` as moving on moving.`id` = stg.`id`
 ),
 present as (
     select
@@ -586,14 +615,14 @@ present as (
         case when stg.__auto_cdc_same then standing.`note` else stg.`note` end as `note`,
         case when stg.__auto_cdc_same then standing.`operation` else stg.`operation` end as `operation`,
         ver.__auto_cdc_place
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
-    join shop.`customers__auto_cdc_moving` as moving on moving.`id` = stg.`id`
-    join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg
+    join shop.`customers__auto_cdc_moving_c0ffee000002` as moving on moving.`id` = stg.`id`
+    join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     left join moving_rows as standing on standing.__auto_cdc_locator = stg.__auto_cdc_locator
 ),
 past as (
     select now.`id`, now.`name`, now.`note`, now.`operation`, now.__auto_cdc_place + 1 as __auto_cdc_place from present as now
-    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop.`customers__auto_cdc_versions`)
+    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop.`customers__auto_cdc_versions_c0ffee000002`)
     union all
     select `id`, `name`, `note`, `operation`, 1 as __auto_cdc_place from moving_rows
 ),
@@ -617,52 +646,52 @@ select
     ver.__auto_cdc_sequence,
     evt.__auto_cdc_kind
 from differing as evt
-join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
+join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
 ) as src;
 
 -- count the differences  (only if num_several_versions)
 with counted as (
-    select count(*) as events from shop.`customers__auto_cdc_events` as evt
+    select count(*) as events from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 ),
 by_hand as (
-    select count(*) as num_later_bounds from shop.customers as tgt where tgt.`__START_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1) or tgt.`__END_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1)
+    select count(*) as num_later_bounds from shop.customers as tgt where tgt.`__START_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place = 1) or tgt.`__END_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place = 1)
 )
 select case when events > 0 then by_hand.num_later_bounds else 0 end as num_later_bounds, counted.events as num_new_events
 from counted cross join by_hand;
 
 -- find the versions of the keys  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_stored` using delta as
+create or replace table shop.`customers__auto_cdc_stored_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select tgt.`id`,
     tgt.`__START_AT` as __auto_cdc_sequence, tgt.`__END_AT` as __auto_cdc_old_end, coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__START_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__START_AT`) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__END_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__END_AT`) as string), '-') as __auto_cdc_locator
 from shop.customers as tgt
-join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = tgt.`id`
-where tgt.`__END_AT` is null or tgt.`__END_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place = 1)
+join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = tgt.`id`
+where tgt.`__END_AT` is null or tgt.`__END_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place = 1)
 ) as src;
 
 -- leave out what a bound says already  (only if num_later_bounds)
-merge into shop.`customers__auto_cdc_events` as tgt using (
+merge into shop.`customers__auto_cdc_events_c0ffee000002` as tgt using (
 select distinct `id`, __auto_cdc_sequence from (
-select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stored`
+select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stored_c0ffee000002`
 union all
-select `id`, __auto_cdc_old_end as __auto_cdc_sequence from shop.`customers__auto_cdc_stored`
+select `id`, __auto_cdc_old_end as __auto_cdc_sequence from shop.`customers__auto_cdc_stored_c0ffee000002`
 ) as found
 ) as gone
 on tgt.`id` = gone.`id` and tgt.__auto_cdc_sequence = gone.__auto_cdc_sequence
 when matched then delete;
 
 -- line up the events of the touched keys  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_line` using delta as
+create or replace table shop.`customers__auto_cdc_line_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with touched as (
     select `id`, min(__auto_cdc_sequence) as __auto_cdc_first
-    from shop.`customers__auto_cdc_events` group by `id`
+    from shop.`customers__auto_cdc_events_c0ffee000002` group by `id`
 ),
 reached as (
     select past.`id`, past.__auto_cdc_sequence, past.__auto_cdc_old_end, past.__auto_cdc_locator
-    from shop.`customers__auto_cdc_stored` as past
+    from shop.`customers__auto_cdc_stored_c0ffee000002` as past
     join touched on touched.`id` = past.`id`
     where past.__auto_cdc_old_end is null or past.__auto_cdc_old_end > touched.__auto_cdc_first
 ),
@@ -706,7 +735,7 @@ select
     cast(null as string) as __auto_cdc_hidden,
     cast(null as timestamp) as __auto_cdc_run_start,
     cast(null as string) as __auto_cdc_shows
-from shop.`customers__auto_cdc_events` as evt
+from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 union all
 select
     tgt.`id` as `id`,
@@ -779,7 +808,7 @@ where cmp.__auto_cdc_kind = 'delete' and not exists (
 ) as src;
 
 -- cut the touched timelines into runs  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_timeline` using delta as
+create or replace table shop.`customers__auto_cdc_timeline_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with ordered as (
@@ -797,7 +826,7 @@ with ordered as (
             lag(evt.__auto_cdc_kind) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous,
             lag(evt.__auto_cdc_row) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_event,
             lag(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_sequence
-        from shop.`customers__auto_cdc_line` as evt
+        from shop.`customers__auto_cdc_line_c0ffee000002` as evt
     ) as neighbours
     where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
 ),
@@ -807,8 +836,8 @@ differing as (
         select __auto_cdc_event, __auto_cdc_previous_event from ordered
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_line`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_line`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_line_c0ffee000002`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_line_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where not (this.`name` <=> that.`name`) or not (this.`operation` <=> that.`operation`)
 ),
 marked as (
@@ -856,9 +885,9 @@ select
 from bounded as evt
 left join bounded as past on evt.__auto_cdc_last and past.`id` = evt.`id`
     and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
-left join (select __auto_cdc_row as __auto_cdc_event, `note` from shop.`customers__auto_cdc_line`) as this
+left join (select __auto_cdc_row as __auto_cdc_event, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as this
     on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
-left join (select __auto_cdc_shows, `note` from shop.`customers__auto_cdc_line` where __auto_cdc_shows is not null) as shown
+left join (select __auto_cdc_shows, `note` from shop.`customers__auto_cdc_line_c0ffee000002` where __auto_cdc_shows is not null) as shown
     on shown.__auto_cdc_shows = past.__auto_cdc_locator
 ) as src;
 
@@ -867,7 +896,7 @@ with stored as (
     select 'id=' || coalesce(cast(evt.`id` as string), 'null') || ' from ' || coalesce(cast(evt.__auto_cdc_sequence as string), 'null') as example,
         evt.__auto_cdc_sequence as start_at, evt.__auto_cdc_old_end as end_at,
         lead(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as next_start_at
-    from shop.`customers__auto_cdc_line` as evt where evt.__auto_cdc_locator is not null
+    from shop.`customers__auto_cdc_line_c0ffee000002` as evt where evt.__auto_cdc_locator is not null
 ),
 crossed as (
     select example from stored
@@ -877,9 +906,9 @@ crossed as (
 orphaned as (
     select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator
     from shop.customers__auto_cdc as cmp
-    join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = cmp.`id`
+    join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = cmp.`id`
     where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop.`customers__auto_cdc_stored` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    and not exists (select 1 from shop.`customers__auto_cdc_stored_c0ffee000002` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
 select
     case when false then count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) else 0 end as num_versions_ended_and_few,
@@ -892,10 +921,10 @@ select
     count(case when __auto_cdc_locator is not null then 1 end) - count(case when __auto_cdc_same then 1 end) - count(case when __auto_cdc_last and not __auto_cdc_same and __auto_cdc_replaces is not null then 1 end) as num_deleted_rows,
     (select count(*) from crossed) as crossed_versions,
     (select min(example) from crossed) as crossed_versions_example
-from shop.`customers__auto_cdc_timeline`;
+from shop.`customers__auto_cdc_timeline_c0ffee000002`;
 
 -- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-create or replace table shop.`customers__auto_cdc_target_changes` using delta as
+create or replace table shop.`customers__auto_cdc_target_changes_c0ffee000002` using delta as
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -922,9 +951,9 @@ select
     0 as __auto_cdc_step
 from (
 with kept as (
-    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline` where __auto_cdc_same and not __auto_cdc_moved
+    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where __auto_cdc_same and not __auto_cdc_moved
 )
-select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
+select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline_c0ffee000002` as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
@@ -950,11 +979,11 @@ select
 from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_last and not (__auto_cdc_same and not __auto_cdc_moved)
 )
 select evt.`id`, evt.`name`, evt.`note`, evt.`operation`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
-from shop.`customers__auto_cdc_line` as evt
+from shop.`customers__auto_cdc_line_c0ffee000002` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`)
 ) as row_born
@@ -972,7 +1001,7 @@ select
     2 as __auto_cdc_step
 from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
-from shop.`customers__auto_cdc_timeline`
+from shop.`customers__auto_cdc_timeline_c0ffee000002`
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 ) as ended(place, value)
 union all
@@ -989,9 +1018,9 @@ select
     3 as __auto_cdc_step
 from (
 with kept as (
-    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline` where __auto_cdc_same
+    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where __auto_cdc_same
 )
-select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
+select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline_c0ffee000002` as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
@@ -1017,11 +1046,11 @@ select
 from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_last and not __auto_cdc_same
 )
 select evt.`id`, evt.`name`, evt.`note`, evt.`operation`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
-from shop.`customers__auto_cdc_line` as evt
+from shop.`customers__auto_cdc_line_c0ffee000002` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`)
 ) as row_born
@@ -1045,11 +1074,11 @@ from (
         stg.`name` as `name`,
         stg.`note` as `note`,
         stg.`operation` as `operation`,
-        (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
         case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
         stg.__auto_cdc_locator,
         stg.__auto_cdc_continues
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 where evt.__auto_cdc_locator is not null and not evt.__auto_cdc_continues
@@ -1082,11 +1111,11 @@ from (
         stg.`name` as `name`,
         stg.`note` as `note`,
         stg.`operation` as `operation`,
-        (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
         case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
         stg.__auto_cdc_locator,
         stg.__auto_cdc_continues
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 left join shop.customers as before on evt.__auto_cdc_continues and coalesce(cast(length(cast(before.`id` as string)) as string) || ':' || cast(before.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(before.`__START_AT`) as string)) as string) || ':' || cast(unix_micros(before.`__START_AT`) as string), '-') || coalesce(cast(length(cast(unix_micros(before.`__END_AT`) as string)) as string) || ':' || cast(unix_micros(before.`__END_AT`) as string), '-') = evt.__auto_cdc_locator
@@ -1113,18 +1142,18 @@ from (
         stg.`name` as `name`,
         stg.`note` as `note`,
         stg.`operation` as `operation`,
-        (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
         case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
         stg.__auto_cdc_locator,
         stg.__auto_cdc_continues
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 where evt.__auto_cdc_continues
 ) as gone(place) where place is not null;
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-create or replace table shop.`customers__auto_cdc_companion_changes` using delta as
+create or replace table shop.`customers__auto_cdc_companion_changes_c0ffee000002` using delta as
 select
     cast(null as int) as `id`,
     cast(null as timestamp) as __auto_cdc_sequence,
@@ -1150,7 +1179,7 @@ select
     cast('ended' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as value
+select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as ended(place, value)
 union all
@@ -1174,19 +1203,17 @@ select
     cast(null as string) as `note`,
     cast(null as string) as __auto_cdc_control
 from (
-select __auto_cdc_sequence from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null
+select __auto_cdc_sequence from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null
 ) as born(__auto_cdc_sequence)
 ) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp) as `__START_AT`,\\n    cast(null as timestamp) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.`__START_AT`) as string)) as string) || \':\' || cast(unix_micros(tgt.`__START_AT`) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.`__END_AT`) as string)) as string) || \':\' || cast(unix_micros(tgt.`__END_AT`) as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]]]' as string) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp) as `__START_AT`,\\n    cast(null as timestamp) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.`__START_AT`) as string)) as string) || \':\' || cast(unix_micros(tgt.`__START_AT`) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.`__END_AT`) as string)) as string) || \':\' || cast(unix_micros(tgt.`__END_AT`) as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 merge into shop.customers as tgt using (
@@ -1199,17 +1226,17 @@ select
     cast(null as timestamp) as `__END_AT`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`
+select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
 select `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__START_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__START_AT`) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__END_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__END_AT`) as string), '-') = src.__auto_cdc_locator
@@ -1228,13 +1255,13 @@ select
     cast(null as string) as __auto_cdc_control,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`
+select __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_companion_changes`
+from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
 select
@@ -1243,34 +1270,38 @@ select
     cast(null as string) as __auto_cdc_kind,
     cast(null as timestamp) as __auto_cdc_run_start,
     cast(null as string) as `note`,
-    cast(null as string) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_companion_changes`
+from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage`
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_versions`
+drop table if exists shop.`customers__auto_cdc_versions_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_moving`
+drop table if exists shop.`customers__auto_cdc_moving_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events`
+drop table if exists shop.`customers__auto_cdc_events_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_stored`
+drop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_line`
+drop table if exists shop.`customers__auto_cdc_line_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_timeline`
+drop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes`
+drop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_companion_changes`;
+drop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`;
+
+-- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

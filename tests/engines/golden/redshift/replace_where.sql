@@ -1,9 +1,9 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_stage" as
+create table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 with evaluated as (
@@ -43,16 +43,24 @@ from told
 ) as src;
 
 -- count the rows
-select count(*) as num_read_rows from shop."customers__auto_cdc_stage";
+select count(*) as num_read_rows from shop."customers__auto_cdc_stage_c0ffee000002";
 
 -- create the companion
-drop table if exists shop.customers__auto_cdc
--- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     __auto_cdc_sequence timestamp without time zone,
     __auto_cdc_kind varchar(65535),
     __auto_cdc_control varchar(65535)
 );
+
+-- create the companion
+insert into shop.customers__auto_cdc (__auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_control from (
+select
+    cast(null as timestamp without time zone) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 drop table if exists shop.customers
@@ -68,7 +76,7 @@ create table shop.customers (
 -- create the target
 insert into shop.customers ("id", "name", "note", "operation", "changed_at")
 select "id", "name", "note", "operation", "changed_at"
-from shop."customers__auto_cdc_stage"
+from shop."customers__auto_cdc_stage_c0ffee000002"
 where __auto_cdc_is_new;
 
 -- count the rows
@@ -76,20 +84,27 @@ select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
 insert into shop.customers__auto_cdc (__auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as timestamp without time zone) as __auto_cdc_sequence,
     'control' as __auto_cdc_kind,
-    '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control;
+    '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn;
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage";
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002";
 
 -- auto_cdc: model customers: replace the rows in the range
 
 -- stage the model's rows
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_stage" as
+create table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 with evaluated as (
@@ -129,12 +144,12 @@ from told
 ) as src;
 
 -- count the rows
-select count(*) as num_read_rows from shop."customers__auto_cdc_stage";
+select count(*) as num_read_rows from shop."customers__auto_cdc_stage_c0ffee000002";
 
 -- find the rows in the range
-drop table if exists shop."customers__auto_cdc_gone"
+drop table if exists shop."customers__auto_cdc_gone_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_gone" as
+create table shop."customers__auto_cdc_gone_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 select coalesce(cast(length(cast(src."id" as varchar(65535))) as varchar(65535)) || ':' || cast(src."id" as varchar(65535)), '-') || coalesce(cast(length(cast(src."name" as varchar(65535))) as varchar(65535)) || ':' || cast(src."name" as varchar(65535)), '-') || coalesce(cast(length(cast(src."note" as varchar(65535))) as varchar(65535)) || ':' || cast(src."note" as varchar(65535)), '-') || coalesce(cast(length(cast(src."operation" as varchar(65535))) as varchar(65535)) || ':' || cast(src."operation" as varchar(65535)), '-') || coalesce(cast(length(cast(src."changed_at" as varchar(65535))) as varchar(65535)) || ':' || cast(src."changed_at" as varchar(65535)), '-') as __auto_cdc_locator
@@ -145,15 +160,15 @@ where (
 ) as src;
 
 -- compare the rows
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_events" as
+create table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 with both_sides as (
     select "id", "name", "note", "operation", "changed_at", 1 as __auto_cdc_weight from (
         select "id", "name", "note", "operation", "changed_at"
-        from shop."customers__auto_cdc_stage"
+        from shop."customers__auto_cdc_stage_c0ffee000002"
         where __auto_cdc_is_new
     ) as incoming
     union all
@@ -161,7 +176,7 @@ with both_sides as (
         select tgt."id", tgt."name", tgt."note", tgt."operation", tgt."changed_at"
         from shop.customers as tgt
         join (
-            select distinct __auto_cdc_locator from shop."customers__auto_cdc_gone"
+            select distinct __auto_cdc_locator from shop."customers__auto_cdc_gone_c0ffee000002"
         ) as gone on gone.__auto_cdc_locator = coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-') || coalesce(cast(length(cast(tgt."name" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."name" as varchar(65535)), '-') || coalesce(cast(length(cast(tgt."note" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."note" as varchar(65535)), '-') || coalesce(cast(length(cast(tgt."operation" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."operation" as varchar(65535)), '-') || coalesce(cast(length(cast(tgt."changed_at" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."changed_at" as varchar(65535)), '-')
     ) as stored
 )
@@ -174,12 +189,12 @@ select
     count(*) as num_differing_rows,
     coalesce(sum(case when __auto_cdc_copies > 0 then __auto_cdc_copies end), 0) as num_upserted_rows,
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
-from shop."customers__auto_cdc_events";
+from shop."customers__auto_cdc_events_c0ffee000002";
 
 -- write down what becomes of shop.customers  (only if num_differing_rows)
-drop table if exists shop."customers__auto_cdc_target_changes"
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_target_changes" as
+create table shop."customers__auto_cdc_target_changes_c0ffee000002" as
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -203,7 +218,7 @@ select
     cast('gone' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_gone"
+select __auto_cdc_locator from shop."customers__auto_cdc_gone_c0ffee000002"
 ) as gone(place) where place is not null
 union all
 -- only if num_differing_rows
@@ -225,32 +240,40 @@ select
     born."changed_at"
 from (
 select "id", "name", "note", "operation", "changed_at"
-from shop."customers__auto_cdc_stage"
+from shop."customers__auto_cdc_stage_c0ffee000002"
 where __auto_cdc_is_new
 ) as born("id", "name", "note", "operation", "changed_at")
 ) as row_born;
 
 -- write down what is left to do  (only if num_differing_rows)
-insert into shop.customers__auto_cdc (__auto_cdc_kind, __auto_cdc_control)
-select 'journal', '["", [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"name\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"name\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"note\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"note\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"operation\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"operation\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"changed_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"changed_at\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]]';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"name\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"name\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"note\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"note\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"operation\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"operation\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"changed_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"changed_at\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"operation\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_gone_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_events_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}''\\nwhere __auto_cdc_kind = ''journal'' and substr(__auto_cdc_control, 1, 13) = ''c0ffee000002 ''"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_gone_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_differing_rows)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_differing_rows)
 delete from shop.customers where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."name" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."name" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."note" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."note" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."operation" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."operation" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."changed_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."changed_at" as varchar(65535)), '-') in (
-select __auto_cdc_locator from shop."customers__auto_cdc_target_changes" where __auto_cdc_action in ('gone', 'born')
+select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
 
 -- change shop.customers  (only if num_differing_rows)
 insert into shop.customers ("id", "name", "note", "operation", "changed_at")
-select "id", "name", "note", "operation", "changed_at" from shop."customers__auto_cdc_target_changes" where __auto_cdc_action = 'born';
+select "id", "name", "note", "operation", "changed_at" from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
--- cross it off  (only if num_differing_rows)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+-- note that all is written  (only if num_differing_rows)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_gone_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_gone"
+drop table if exists shop."customers__auto_cdc_gone_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes";
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002";
+
+-- cross it off  (only if num_differing_rows)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -1,9 +1,9 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_stage" as
+create table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 select
@@ -24,14 +24,14 @@ from (
 ) as src;
 
 -- keep the events that are new
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_events" as
+create table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_kind = 'truncate'
     ) as truncates
 )
 select
@@ -41,21 +41,21 @@ select
     stg."changed_at",
     stg.__auto_cdc_sequence,
     stg.__auto_cdc_kind
-from shop."customers__auto_cdc_stage" as stg
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 cross join truncation
 where true and (stg.__auto_cdc_sequence is null or (stg.__auto_cdc_kind <> 'truncate' and (truncation.sequence is null or stg.__auto_cdc_sequence >= truncation.sequence or stg."id" is null)))
 ) as src;
 
 -- choose each key's greatest event
-drop table if exists shop."customers__auto_cdc_winners"
+drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_winners" as
+create table shop."customers__auto_cdc_winners_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 with ranked as (
     select evt.__auto_cdc_row as __auto_cdc_event, evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind,
         row_number() over (partition by evt."id" order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop."customers__auto_cdc_events" as evt where true
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt where true
 )
 select __auto_cdc_event, "id", __auto_cdc_sequence, __auto_cdc_kind from ranked where __auto_cdc_place = 1
 ) as src;
@@ -66,7 +66,7 @@ with counted as (
         count(*) as num_read_rows,
         0 as num_late_rows,
         count(case when stg.__auto_cdc_kind = 'truncate' then 1 end) as num_new_truncates
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 found as (
     select
@@ -75,10 +75,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar(65535)), 'null') end) as null_sequence_example,
         count(case when evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar(65535)) end) as null_key_0_example
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
 ),
 repeated as (
-    select "id", __auto_cdc_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence having count(*) > 1
+    select "id", __auto_cdc_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -89,13 +89,13 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt."note" end as __auto_cdc_written_1,
         case when evt.__auto_cdc_kind = 'upsert' then evt."changed_at" end as __auto_cdc_written_2,
         count(*) as __auto_cdc_copies
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
     join repeated on evt."id" = repeated."id" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
 places as (
     select var."id", var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop."customers__auto_cdc_winners" as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."id", var.__auto_cdc_sequence
 ),
 ties as (
@@ -111,14 +111,23 @@ cross join found
 cross join ties;
 
 -- create the companion
-drop table if exists shop.customers__auto_cdc
--- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     "id" integer,
     __auto_cdc_sequence timestamp without time zone,
     __auto_cdc_kind varchar(65535),
     __auto_cdc_control varchar(65535)
 ) compound sortkey ("id");
+
+-- create the companion
+insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select whose."id", whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_control from (
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp without time zone) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 drop table if exists shop.customers
@@ -133,10 +142,10 @@ create table shop.customers (
 -- create the target
 insert into shop.customers ("id", "name", "note", "changed_at")
 with upserts as (
-    select __auto_cdc_event from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
 )
 select evt."id", evt."name", evt."note", evt."changed_at"
-from shop."customers__auto_cdc_events" as evt
+from shop."customers__auto_cdc_events_c0ffee000002" as evt
 join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row;
 
 -- count the rows
@@ -144,6 +153,7 @@ select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
 insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select told."id", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as integer) as "id",
     cast(null as timestamp without time zone) as __auto_cdc_sequence,
@@ -151,31 +161,37 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": true}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
-select "id", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners"
+select "id", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002"
 ) as more
 union all
 select more.*, null as __auto_cdc_control from (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_kind = 'truncate'
     ) as truncates
 )
 select cast(null as integer) as "id", sequence as __auto_cdc_sequence, 'truncate' as __auto_cdc_kind from truncation where sequence is not null
-) as more;
+) as more
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn;
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners";
+drop table if exists shop."customers__auto_cdc_winners_c0ffee000002";
 
 -- auto_cdc: model customers: apply the new events
 
 -- stage the model's rows
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_stage" as
+create table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 with evaluated as (
@@ -215,14 +231,14 @@ from told
 ) as src;
 
 -- keep the events that are new
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_events" as
+create table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
@@ -235,21 +251,21 @@ select
     stg.__auto_cdc_sequence,
     stg.__auto_cdc_kind,
     stg.__auto_cdc_hidden
-from shop."customers__auto_cdc_stage" as stg
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 cross join truncation
 where stg.__auto_cdc_is_new and (stg.__auto_cdc_sequence is null or (stg.__auto_cdc_kind <> 'truncate' and (truncation.sequence is null or stg.__auto_cdc_sequence >= truncation.sequence or stg."id" is null)))
 ) as src;
 
 -- choose each key's greatest event
-drop table if exists shop."customers__auto_cdc_winners"
+drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_winners" as
+create table shop."customers__auto_cdc_winners_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 with ranked as (
     select evt.__auto_cdc_row as __auto_cdc_event, evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden,
         row_number() over (partition by evt."id" order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop."customers__auto_cdc_events" as evt where true
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt where true
 )
 select __auto_cdc_event, "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
@@ -260,7 +276,7 @@ with counted as (
         count(*) as num_read_rows,
         count(case when __auto_cdc_is_late and __auto_cdc_kind <> 'truncate' then 1 end) as num_late_rows,
         count(case when stg.__auto_cdc_kind = 'truncate' and (known.latest is null or stg.__auto_cdc_sequence > known.latest) then 1 end) as num_new_truncates
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     cross join (select max(__auto_cdc_sequence) as latest from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate') as known
 ),
 found as (
@@ -270,10 +286,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar(65535)), 'null') end) as null_sequence_example,
         count(case when evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar(65535)) end) as null_key_0_example
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
 ),
 repeated as (
-    select "id", __auto_cdc_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence having count(*) > 1
+    select "id", __auto_cdc_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -284,13 +300,13 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt."note" end as __auto_cdc_written_1,
         case when evt.__auto_cdc_kind = 'upsert' then evt."changed_at" end as __auto_cdc_written_2,
         count(*) as __auto_cdc_copies
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
     join repeated on evt."id" = repeated."id" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
 places as (
     select var."id", var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop."customers__auto_cdc_winners" as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."id", var.__auto_cdc_sequence
 ),
 ties as (
@@ -305,7 +321,7 @@ further as (
     from (
         select coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-') as __auto_cdc_locator, won.__auto_cdc_kind
         from shop.customers as tgt
-        join shop."customers__auto_cdc_winners" as won on won."id" = tgt."id"
+        join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."id" = tgt."id"
     ) as gone
 )
 select *
@@ -315,9 +331,9 @@ cross join ties
 cross join further;
 
 -- write down what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-drop table if exists shop."customers__auto_cdc_target_changes"
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_target_changes" as
+create table shop."customers__auto_cdc_target_changes_c0ffee000002" as
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -341,7 +357,7 @@ select
 from (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
@@ -354,7 +370,7 @@ where not exists (
         and cmp.__auto_cdc_kind = 'upsert'
 )
 and not exists (
-    select 1 from (select "id" from shop."customers__auto_cdc_winners") as won
+    select 1 from (select "id" from shop."customers__auto_cdc_winners_c0ffee000002") as won
     where won."id" = tgt."id"
 )
 ) as gone(place) where place is not null
@@ -369,7 +385,7 @@ select
     cast('gone' as varchar(65535)) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
-select coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535)) || ':' || cast(won."id" as varchar(65535)), '-') from shop."customers__auto_cdc_winners" as won
+select coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535)) || ':' || cast(won."id" as varchar(65535)), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
 ) as gone(place) where place is not null
 union all
 -- only if num_new_events
@@ -389,10 +405,10 @@ select
     born."changed_at"
 from (
 with upserts as (
-    select __auto_cdc_event from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
 )
 select evt."id", evt."name", evt."note", evt."changed_at"
-from shop."customers__auto_cdc_events" as evt
+from shop."customers__auto_cdc_events_c0ffee000002" as evt
 join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
 ) as born("id", "name", "note", "changed_at")
 ) as row_born;
@@ -401,12 +417,12 @@ join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
 select
     count(case when __auto_cdc_step = 0 and __auto_cdc_action = 'gone' then 1 end) as num_deleted_rows,
     count(case when __auto_cdc_step = 2 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from shop."customers__auto_cdc_target_changes";
+from shop."customers__auto_cdc_target_changes_c0ffee000002";
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-drop table if exists shop."customers__auto_cdc_companion_changes"
+drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_companion_changes" as
+create table shop."customers__auto_cdc_companion_changes_c0ffee000002" as
 select
     cast(null as integer) as "id",
     cast(null as timestamp without time zone) as __auto_cdc_sequence,
@@ -430,7 +446,7 @@ select
 from (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
@@ -457,7 +473,7 @@ select
 from (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
@@ -476,7 +492,7 @@ select
     cast('gone' as varchar(65535)) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
-select __auto_cdc_hidden from shop."customers__auto_cdc_winners" where __auto_cdc_hidden is not null
+select __auto_cdc_hidden from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_hidden is not null
 ) as gone(place) where place is not null
 union all
 -- only if num_new_events
@@ -495,42 +511,50 @@ select
     born.__auto_cdc_kind,
     cast(null as varchar(65535)) as __auto_cdc_control
 from (
-select "id", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners"
+select "id", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002"
 ) as born("id", __auto_cdc_sequence, __auto_cdc_kind)
 ) as row_born;
 
 -- write down what is left to do  (only if num_new_truncates or num_new_events)
-insert into shop.customers__auto_cdc (__auto_cdc_kind, __auto_cdc_control)
-select 'journal', '["", [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action = ''born''"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]]';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_events_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_winners_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}''\\nwhere __auto_cdc_kind = ''journal'' and substr(__auto_cdc_control, 1, 13) = ''c0ffee000002 ''"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_new_truncates or num_new_events)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_new_truncates or num_new_events)
 delete from shop.customers where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') in (
-select __auto_cdc_locator from shop."customers__auto_cdc_target_changes" where __auto_cdc_action in ('gone', 'born')
+select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
 
 -- change shop.customers  (only if num_new_truncates or num_new_events)
 insert into shop.customers ("id", "name", "note", "changed_at")
-select "id", "name", "note", "changed_at" from shop."customers__auto_cdc_target_changes" where __auto_cdc_action = 'born';
+select "id", "name", "note", "changed_at" from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
 -- change shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
 delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), '-') in (
-select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes" where __auto_cdc_action in ('gone', 'born')
+select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
 
 -- change shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
 insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
-select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop."customers__auto_cdc_companion_changes" where __auto_cdc_action = 'born';
+select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
--- cross it off  (only if num_new_truncates or num_new_events)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+-- note that all is written  (only if num_new_truncates or num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
+drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
+
+-- cross it off  (only if num_new_truncates or num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -1,9 +1,9 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_stage" as
+create table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 select
@@ -20,13 +20,13 @@ from (
 ) as src;
 
 -- list the versions
-drop table if exists shop."customers__auto_cdc_versions"
+drop table if exists shop."customers__auto_cdc_versions_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_versions" as
+create table shop."customers__auto_cdc_versions_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 with versions_read as (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage"
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
@@ -50,11 +50,11 @@ select
     case when count(ver.__auto_cdc_place) > 1 then 1 else 0 end as num_several_versions,
     case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions
-from shop."customers__auto_cdc_versions" as ver;
+from shop."customers__auto_cdc_versions_c0ffee000002" as ver;
 
 -- check the snapshot  (only if num_at_most_one_version)
 with counted as (
-    select count(*) as num_read_rows from shop."customers__auto_cdc_stage"
+    select count(*) as num_read_rows from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -62,24 +62,24 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg."id" as varchar(65535)), 'null') end) as null_version_example,
         count(case when stg."id" is null then 1 end) as null_key_0,
         min(case when stg."id" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar(65535)), 'null') end) as null_key_0_example
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 repeated as (
-    select stg."id", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage" as stg
+    select stg."id", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     group by stg."id", stg.__auto_cdc_sequence having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated."id" as varchar(65535)), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar(65535))) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar(65535)), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar(65535)), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- check the snapshots  (only if num_several_versions)
 with counted as (
-    select count(*) as num_read_rows from shop."customers__auto_cdc_stage"
+    select count(*) as num_read_rows from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -87,17 +87,17 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg."id" as varchar(65535)), 'null') end) as null_version_example,
         count(case when stg."id" is null then 1 end) as null_key_0,
         min(case when stg."id" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar(65535)), 'null') end) as null_key_0_example
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 repeated as (
-    select stg."id", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage" as stg
+    select stg."id", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     group by stg."id", stg.__auto_cdc_sequence having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated."id" as varchar(65535)), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar(65535))) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar(65535)), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar(65535)), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -108,7 +108,7 @@ with stored as (
 ),
 sizes as (
     select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
-    from shop."customers__auto_cdc_versions" as ver left join shop."customers__auto_cdc_stage" as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    from shop."customers__auto_cdc_versions_c0ffee000002" as ver left join shop."customers__auto_cdc_stage_c0ffee000002" as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
     where ver.__auto_cdc_place is not null
     group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
 ),
@@ -119,15 +119,15 @@ before as (
 ),
 present as (
     select stg."id", ver.__auto_cdc_place
-    from shop."customers__auto_cdc_stage" as stg
-    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
+    join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
 ),
 past as (
     select "id", __auto_cdc_place + 1 as __auto_cdc_place from present
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
     where not exists (
         select 1 from present as now where now."id" = past."id" and now.__auto_cdc_place = past.__auto_cdc_place
     )
@@ -142,14 +142,23 @@ select *
 from greedy;
 
 -- create the companion
-drop table if exists shop.customers__auto_cdc
--- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     "id" integer,
     __auto_cdc_sequence timestamp without time zone,
     __auto_cdc_kind varchar(65535),
     __auto_cdc_control varchar(65535)
 ) compound sortkey ("id");
+
+-- create the companion
+insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select whose."id", whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_control from (
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp without time zone) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 drop table if exists shop.customers
@@ -163,13 +172,14 @@ create table shop.customers (
 
 -- create the target
 insert into shop.customers ("id", "name", "note", "operation")
-select "id", "name", "note", "operation" from shop."customers__auto_cdc_stage" where __auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null);
+select "id", "name", "note", "operation" from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null);
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
 insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select told."id", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as integer) as "id",
     cast(null as timestamp without time zone) as __auto_cdc_sequence,
@@ -178,25 +188,31 @@ select
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as integer) as "id", max(__auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind
-from shop."customers__auto_cdc_versions"
+from shop."customers__auto_cdc_versions_c0ffee000002"
 ) as more
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as integer) as "id", __auto_cdc_sequence as __auto_cdc_sequence, cast(null as varchar(65535)) as __auto_cdc_kind
-from shop."customers__auto_cdc_versions"
-) as more;
+from shop."customers__auto_cdc_versions_c0ffee000002"
+) as more
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn;
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_versions";
+drop table if exists shop."customers__auto_cdc_versions_c0ffee000002";
 
 -- auto_cdc: model customers: apply the new snapshots
 
 -- stage the model's rows
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_stage" as
+create table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 with evaluated as (
@@ -247,13 +263,13 @@ from paired
 ) as src;
 
 -- list the versions
-drop table if exists shop."customers__auto_cdc_versions"
+drop table if exists shop."customers__auto_cdc_versions_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_versions" as
+create table shop."customers__auto_cdc_versions_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 with versions_read as (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage"
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
@@ -282,7 +298,7 @@ select
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions,
     count(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as num_late_versions,
     cast(max(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as varchar(65535)) || ' (the last one is ' || cast((select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as varchar(65535)) || ')' as num_late_versions_example
-from shop."customers__auto_cdc_versions" as ver;
+from shop."customers__auto_cdc_versions_c0ffee000002" as ver;
 
 -- check the snapshot  (only if num_at_most_one_version)
 with counted as (
@@ -291,7 +307,7 @@ with counted as (
         count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
         (select count(*) from (select tgt."id" from shop.customers as tgt) as standing)
             - count(case when not __auto_cdc_is_read then 1 end) as met
-    from shop."customers__auto_cdc_stage"
+    from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -299,10 +315,10 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg."id" as varchar(65535)), 'null') end) as null_version_example,
         count(case when stg."id" is null then 1 end) as null_key_0,
         min(case when stg."id" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar(65535)), 'null') end) as null_key_0_example
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
 ),
 repeated as (
-    select stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg cross join counted
+    select stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg cross join counted
     where stg.__auto_cdc_locator is null or counted.paired > counted.met
     group by stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
 ),
@@ -310,7 +326,7 @@ duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated."id" as varchar(65535)), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar(65535))) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar(65535)), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar(65535)), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -322,7 +338,7 @@ with counted as (
         count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
         (select count(*) from (select tgt."id" from shop.customers as tgt) as standing)
             - count(case when not __auto_cdc_is_read then 1 end) as met
-    from shop."customers__auto_cdc_stage"
+    from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -330,25 +346,25 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg."id" as varchar(65535)), 'null') end) as null_version_example,
         count(case when stg."id" is null then 1 end) as null_key_0,
         min(case when stg."id" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar(65535)), 'null') end) as null_key_0_example
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
 ),
 repeated as (
-    select stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    select stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
     group by stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated."id" as varchar(65535)), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar(65535))) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar(65535)), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar(65535)), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- keep what differs from the target  (only if num_single_versions)
-drop table if exists shop."customers__auto_cdc_winners"
+drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_winners" as
+create table shop."customers__auto_cdc_winners_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 select
@@ -356,27 +372,27 @@ select
     stg."name" as "name",
     stg."note" as "note",
     stg."operation" as "operation",
-    (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+    (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
     case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
     stg.__auto_cdc_locator
-from shop."customers__auto_cdc_stage" as stg
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as src;
 
 -- count the differences  (only if num_single_versions)
 with counted as (
-    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop."customers__auto_cdc_winners"
+    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop."customers__auto_cdc_winners_c0ffee000002"
 ),
 by_hand as (
     select count(*) as repeated_keys, min('id=' || coalesce(cast(found."id" as varchar(65535)), 'null')) as repeated_keys_example
-    from (select "id" from shop."customers__auto_cdc_winners" group by "id" having count(*) > 1) as found
+    from (select "id" from shop."customers__auto_cdc_winners_c0ffee000002" group by "id" having count(*) > 1) as found
 ),
 stored as (
     select count(*) as __auto_cdc_copies from shop.customers
 ),
 sizes as (
     select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
-    from shop."customers__auto_cdc_versions" as ver left join (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    from shop."customers__auto_cdc_versions_c0ffee000002" as ver left join (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
     where ver.__auto_cdc_place is not null
     group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
 ),
@@ -387,8 +403,8 @@ before as (
 ),
 present as (
     select stg."id", ver.__auto_cdc_place
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
-    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
+    join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
 ),
 past as (
     select "id", __auto_cdc_place + 1 as __auto_cdc_place from present
@@ -397,7 +413,7 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
     where not exists (
         select 1 from present as now where now."id" = past."id" and now.__auto_cdc_place = past.__auto_cdc_place
     )
@@ -412,32 +428,32 @@ select *
 from counted cross join by_hand cross join greedy;
 
 -- compare the snapshots  (only if num_several_versions)
-drop table if exists shop."customers__auto_cdc_winners"
+drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_winners" as
+create table shop."customers__auto_cdc_winners_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
 select stg."id" as "id", stg."name" as "name", stg."note" as "note", stg."operation" as "operation", stg.__auto_cdc_sequence, 'upsert' as __auto_cdc_kind
-from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) and not stg.__auto_cdc_same
+from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) and not stg.__auto_cdc_same
 union all
-select tgt."id", cast(null as character varying(200)) as "name", cast(null as character varying(200)) as "note", cast(null as character varying(200)) as "operation", (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as tgt
-where not exists (select 1 from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) and stg.__auto_cdc_locator = coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-'))
+select tgt."id", cast(null as character varying(200)) as "name", cast(null as character varying(200)) as "note", cast(null as character varying(200)) as "operation", (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as tgt
+where not exists (select 1 from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) and stg.__auto_cdc_locator = coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-'))
 ) as src;
 
 -- count the differences  (only if num_several_versions)
 with counted as (
-    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop."customers__auto_cdc_winners"
+    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop."customers__auto_cdc_winners_c0ffee000002"
 ),
 by_hand as (
     select count(*) as repeated_keys, min('id=' || coalesce(cast(found."id" as varchar(65535)), 'null')) as repeated_keys_example
-    from (select "id" from shop."customers__auto_cdc_winners" group by "id" having count(*) > 1) as found
+    from (select "id" from shop."customers__auto_cdc_winners_c0ffee000002" group by "id" having count(*) > 1) as found
 ),
 stored as (
     select count(*) as __auto_cdc_copies from shop.customers
 ),
 sizes as (
     select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
-    from shop."customers__auto_cdc_versions" as ver left join (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    from shop."customers__auto_cdc_versions_c0ffee000002" as ver left join (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
     where ver.__auto_cdc_place is not null
     group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
 ),
@@ -448,8 +464,8 @@ before as (
 ),
 present as (
     select stg."id", ver.__auto_cdc_place
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
-    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
+    join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
 ),
 past as (
     select "id", __auto_cdc_place + 1 as __auto_cdc_place from present
@@ -458,7 +474,7 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
     where not exists (
         select 1 from present as now where now."id" = past."id" and now.__auto_cdc_place = past.__auto_cdc_place
     )
@@ -473,9 +489,9 @@ select *
 from counted cross join by_hand cross join greedy;
 
 -- write down what becomes of shop.customers  (only if num_new_events or num_snapshot_versions)
-drop table if exists shop."customers__auto_cdc_target_changes"
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_target_changes" as
+create table shop."customers__auto_cdc_target_changes_c0ffee000002" as
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -497,7 +513,7 @@ select
     cast('gone' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535)) || ':' || cast(won."id" as varchar(65535)), '-') from shop."customers__auto_cdc_winners" as won
+select coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535)) || ':' || cast(won."id" as varchar(65535)), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
 ) as gone(place) where place is not null
 union all
 -- only if num_new_events
@@ -516,19 +532,19 @@ select
     born."note",
     born."operation"
 from (
-select "id", "name", "note", "operation" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+select "id", "name", "note", "operation" from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
 ) as born("id", "name", "note", "operation")
 ) as row_born;
 
 -- count what is written  (only if num_new_events or num_snapshot_versions)
 select
     count(case when __auto_cdc_step = 1 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from shop."customers__auto_cdc_target_changes";
+from shop."customers__auto_cdc_target_changes_c0ffee000002";
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
-drop table if exists shop."customers__auto_cdc_companion_changes"
+drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_companion_changes" as
+create table shop."customers__auto_cdc_companion_changes_c0ffee000002" as
 select
     cast(null as integer) as "id",
     cast(null as timestamp without time zone) as __auto_cdc_sequence,
@@ -550,7 +566,7 @@ select
     cast('ended' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_control as varchar(65535)), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as value
+select coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_control as varchar(65535)), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as ended(place, value)
 union all
@@ -570,47 +586,55 @@ select
     cast(null as varchar(65535)) as __auto_cdc_kind,
     cast(null as varchar(65535)) as __auto_cdc_control
 from (
-select __auto_cdc_sequence from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null
+select __auto_cdc_sequence from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null
 ) as born(__auto_cdc_sequence)
 ) as row_born;
 
 -- write down what is left to do  (only if num_new_events or num_snapshot_versions)
-insert into shop.customers__auto_cdc (__auto_cdc_kind, __auto_cdc_control)
-select 'journal', '["", [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"operation\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"operation\\" from shop.\\"customers__auto_cdc_target_changes\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence\\nfrom shop.\\"customers__auto_cdc_companion_changes\\" as src\\nwhere coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes\\" where __auto_cdc_action = ''born''"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = ''journal''"]]]';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"operation\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"operation\\" from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence\\nfrom shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" as src\\nwhere coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_versions_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_winners_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}''\\nwhere __auto_cdc_kind = ''journal'' and substr(__auto_cdc_control, 1, 13) = ''c0ffee000002 ''"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_versions_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_new_events or num_snapshot_versions)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_new_events or num_snapshot_versions)
 delete from shop.customers where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') in (
-select __auto_cdc_locator from shop."customers__auto_cdc_target_changes" where __auto_cdc_action in ('gone', 'born')
+select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
 
 -- change shop.customers  (only if num_new_events or num_snapshot_versions)
 insert into shop.customers ("id", "name", "note", "operation")
-select "id", "name", "note", "operation" from shop."customers__auto_cdc_target_changes" where __auto_cdc_action = 'born';
+select "id", "name", "note", "operation" from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
 -- change shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
 delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), '-') in (
-select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes" where __auto_cdc_action in ('gone', 'born')
+select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
 
 -- change shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
 update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence
-from shop."customers__auto_cdc_companion_changes" as src
+from shop."customers__auto_cdc_companion_changes_c0ffee000002" as src
 where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), '-') = src.__auto_cdc_locator and src.__auto_cdc_action = 'ended';
 
 -- change shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
 insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
-select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop."customers__auto_cdc_companion_changes" where __auto_cdc_action = 'born';
+select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
--- cross it off  (only if num_new_events or num_snapshot_versions)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+-- note that all is written  (only if num_new_events or num_snapshot_versions)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_versions_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_versions"
+drop table if exists shop."customers__auto_cdc_versions_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
+drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
+
+-- cross it off  (only if num_new_events or num_snapshot_versions)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace transient table shop."customers__auto_cdc_stage" as
+create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
@@ -24,7 +24,7 @@ with counted as (
     select
         count(*) as num_read_rows,
         0 as num_late_rows
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 found as (
     select
@@ -35,10 +35,10 @@ found as (
         min(case when evt.__auto_cdc_system_sequence is null then 'ID=' || coalesce(cast(evt."ID" as varchar), 'null') end) as null_system_sequence_example,
         count(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar) end) as null_key_0_example
-    from shop."customers__auto_cdc_stage" as evt
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
 ),
 repeated as (
-    select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_stage" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -49,7 +49,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt."NAME" end as __auto_cdc_written_0,
         case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as __auto_cdc_written_1,
         count(*) as __auto_cdc_copies
-    from shop."customers__auto_cdc_stage" as evt
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
     join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
@@ -70,33 +70,33 @@ cross join found
 cross join ties;
 
 -- number the touched keys
-create or replace transient table shop."customers__auto_cdc_touched" as
+create or replace transient table shop."customers__auto_cdc_touched_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select "ID", min(__auto_cdc_system_sequence) as __auto_cdc_first, row_number() over (order by "ID") as __auto_cdc_owner
-from shop."customers__auto_cdc_stage" group by "ID"
+from shop."customers__auto_cdc_stage_c0ffee000002" group by "ID"
 ) as src;
 
 -- place the events on both axes
-create or replace transient table shop."customers__auto_cdc_placed" as
+create or replace transient table shop."customers__auto_cdc_placed_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with repeated as (
-    select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_stage" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-        from shop."customers__auto_cdc_stage" as evt
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
         join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     ) as ranked where place > 1
 ),
 lined as (
     select evt.__auto_cdc_row as event, touched.__auto_cdc_owner as line, evt.__auto_cdc_kind as kind,
         evt.__auto_cdc_sequence as sequence, evt.__auto_cdc_system_sequence as system_at, false as is_base, false as starts
-    from shop."customers__auto_cdc_stage" as evt
-    join shop."customers__auto_cdc_touched" as touched on touched."ID" = evt."ID"
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched."ID" = evt."ID"
     where evt.__auto_cdc_row not in (select locator from copies)
 ),
 counted as (
@@ -136,7 +136,7 @@ from counted where is_lone
 ) as src;
 
 -- list events by blocks of time
-create or replace transient table shop."customers__auto_cdc_event_blocks" as
+create or replace transient table shop."customers__auto_cdc_event_blocks_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with sizes as (
@@ -176,7 +176,7 @@ with sizes as (
 halved as (
     select line, number, place, level, bitshiftright(moment + size - 1, level) as low, bitshiftright(until, level) as high
     from (
-    select line, number, place, moment, until from shop."customers__auto_cdc_placed" where line in (select line from shop."customers__auto_cdc_placed" where seeks_before or seeks_after)
+    select line, number, place, moment, until from shop."customers__auto_cdc_placed_c0ffee000002" where line in (select line from shop."customers__auto_cdc_placed_c0ffee000002" where seeks_before or seeks_after)
     ) as spans join sizes on size <= until
 )
 select line, level, low as block, place, number, 1 as is_span from halved where low < high and low % 2 = 1
@@ -184,19 +184,19 @@ union all
 select line, level, high - 1, place, number, 1 from halved where low < high and high % 2 = 1
 union all
 select line, level, bitshiftright(moment, level), place, number, 0 from (
-select line, number, place, moment, moments from shop."customers__auto_cdc_placed" where seeks_before or seeks_after
+select line, number, place, moment, moments from shop."customers__auto_cdc_placed_c0ffee000002" where seeks_before or seeks_after
 ) as points join sizes on size <= moments
 ) as src;
 
 -- find the events beside each event
-create or replace transient table shop."customers__auto_cdc_arrivals" as
+create or replace transient table shop."customers__auto_cdc_arrivals_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with seen as (
     select line, number, is_span,
         max(case when is_span = 1 then number end) over (partition by line, level, block order by place, is_span rows between unbounded preceding and current row) as before,
         min(case when is_span = 1 then number end) over (partition by line, level, block order by place desc, is_span rows between unbounded preceding and current row) as after
-    from shop."customers__auto_cdc_event_blocks"
+    from shop."customers__auto_cdc_event_blocks_c0ffee000002"
 ),
 nearest as (
     select line, number, max(before) as before, min(after) as after
@@ -206,24 +206,24 @@ beside as (
     select evt.line, evt.number, evt.place, evt.moment,
         case when evt.seeks_before then nearest.before else evt.before end as before,
         case when evt.seeks_after then nearest.after else evt.after end as after
-    from shop."customers__auto_cdc_placed" as evt
+    from shop."customers__auto_cdc_placed_c0ffee000002" as evt
     left join nearest on nearest.line = evt.line and nearest.number = evt.number
     where not evt.is_lone
 )
 select beside.*, coalesce(next.place, 2147483647) as after_place
 from beside
-left join shop."customers__auto_cdc_placed" as next on next.line = beside.line and next.number = beside.after
+left join shop."customers__auto_cdc_placed_c0ffee000002" as next on next.line = beside.line and next.number = beside.after
 ) as src;
 
 -- find where versions start and end
-create or replace transient table shop."customers__auto_cdc_turns" as
+create or replace transient table shop."customers__auto_cdc_turns_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with meeting as (
     select distinct line, place, moment, previous, present from (
-        select line, place, moment, before as previous, number as present from shop."customers__auto_cdc_arrivals"
+        select line, place, moment, before as previous, number as present from shop."customers__auto_cdc_arrivals_c0ffee000002"
         union all
-        select line, after_place, moment, number, after from shop."customers__auto_cdc_arrivals"
+        select line, after_place, moment, number, after from shop."customers__auto_cdc_arrivals_c0ffee000002"
     ) as every_row
 ),
 pairs as (
@@ -231,16 +231,16 @@ pairs as (
         previous.kind as previous_kind, present.kind as present_kind,
         coalesce(previous.is_base and present.is_base, false) as is_base, coalesce(present.starts, false) as starts
     from meeting as met
-    left join shop."customers__auto_cdc_placed" as previous on previous.line = met.line and previous.number = met.previous
-    left join shop."customers__auto_cdc_placed" as present on present.line = met.line and present.number = met.present
+    left join shop."customers__auto_cdc_placed_c0ffee000002" as previous on previous.line = met.line and previous.number = met.previous
+    left join shop."customers__auto_cdc_placed_c0ffee000002" as present on present.line = met.line and present.number = met.present
 ),
 differing as (
     select pair.previous_event, pair.present_event
     from (
         select distinct previous_event, present_event from pairs where previous_kind = 'upsert' and present_kind = 'upsert' and not is_base
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage") as present on present.__auto_cdc_locator = pair.present_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage_c0ffee000002") as previous on previous.__auto_cdc_locator = pair.previous_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
     where previous."NAME" is distinct from present."NAME" or previous."NOTE" is distinct from present."NOTE"
 ),
 marked as (
@@ -263,11 +263,11 @@ from marked
 ) as src;
 
 -- look for the walls beside each event
-create or replace transient table shop."customers__auto_cdc_sights" as
+create or replace transient table shop."customers__auto_cdc_sights_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with places as (
-    select line, place, max(case when is_wall then number end) as wall from shop."customers__auto_cdc_turns" group by line, place
+    select line, place, max(case when is_wall then number end) as wall from shop."customers__auto_cdc_turns_c0ffee000002" group by line, place
 ),
 facing as (
     select line, place, max(wall) over (partition by line order by place rows between unbounded preceding and 1 preceding) as before,
@@ -277,18 +277,18 @@ facing as (
 select evt.line, evt.moment, own.number as own, next.number as next, own.place as own_place, next.place as next_place,
     lefts.before as left_wall, lefts.before is not null and not (wall_left.moment <= evt.moment and evt.moment < wall_left.until) as seeks_left,
     rights.after as right_wall, rights.after is not null and not (wall_right.moment <= evt.moment and evt.moment < wall_right.until) as seeks_right
-from shop."customers__auto_cdc_arrivals" as evt
-join shop."customers__auto_cdc_turns" as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
-join shop."customers__auto_cdc_turns" as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
+from shop."customers__auto_cdc_arrivals_c0ffee000002" as evt
+join shop."customers__auto_cdc_turns_c0ffee000002" as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
+join shop."customers__auto_cdc_turns_c0ffee000002" as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
 join facing as lefts on lefts.line = evt.line and lefts.place = evt.place
 join facing as rights on rights.line = evt.line and rights.place = evt.after_place
-left join shop."customers__auto_cdc_turns" as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
-left join shop."customers__auto_cdc_turns" as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
+left join shop."customers__auto_cdc_turns_c0ffee000002" as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
+left join shop."customers__auto_cdc_turns_c0ffee000002" as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
 where own.is_wall or own.was_wall or next.is_wall or next.was_wall
 ) as src;
 
 -- list walls by blocks of time
-create or replace transient table shop."customers__auto_cdc_wall_blocks" as
+create or replace transient table shop."customers__auto_cdc_wall_blocks_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with sizes as (
@@ -328,8 +328,8 @@ with sizes as (
 halved as (
     select line, number, place, level, bitshiftright(moment + size - 1, level) as low, bitshiftright(until, level) as high
     from (
-    select line, number, place, moment, until from shop."customers__auto_cdc_turns"
-    where is_wall and line in (select line from shop."customers__auto_cdc_sights" where seeks_left or seeks_right)
+    select line, number, place, moment, until from shop."customers__auto_cdc_turns_c0ffee000002"
+    where is_wall and line in (select line from shop."customers__auto_cdc_sights_c0ffee000002" where seeks_left or seeks_right)
     ) as spans join sizes on size <= until
 )
 select line, level, low as block, place, number, 1 as is_span from halved where low < high and low % 2 = 1
@@ -338,33 +338,33 @@ select line, level, high - 1, place, number, 1 from halved where low < high and 
 union all
 select line, level, bitshiftright(moment, level), place, number, 0 from (
 select turn.line, turn.number, turn.place, turn.moment, turn.moments
-from (select *, max(until) over (partition by line) as moments from shop."customers__auto_cdc_turns") as turn
+from (select *, max(until) over (partition by line) as moments from shop."customers__auto_cdc_turns_c0ffee000002") as turn
 join (
     select distinct line, number from (
-        select line, own as number from shop."customers__auto_cdc_sights" where seeks_left
+        select line, own as number from shop."customers__auto_cdc_sights_c0ffee000002" where seeks_left
         union all
-        select line, next from shop."customers__auto_cdc_sights" where seeks_right
+        select line, next from shop."customers__auto_cdc_sights_c0ffee000002" where seeks_right
     ) as every_row
 ) as seeking on seeking.line = turn.line and seeking.number = turn.number
 ) as points join sizes on size <= moments
 ) as src;
 
 -- find the walls beside each wall
-create or replace transient table shop."customers__auto_cdc_wall_neighbours" as
+create or replace transient table shop."customers__auto_cdc_wall_neighbours_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with seen as (
     select line, number, is_span,
         max(case when is_span = 1 then number end) over (partition by line, level, block order by place, is_span rows between unbounded preceding and current row) as before,
         min(case when is_span = 1 then number end) over (partition by line, level, block order by place desc, is_span rows between unbounded preceding and current row) as after
-    from shop."customers__auto_cdc_wall_blocks"
+    from shop."customers__auto_cdc_wall_blocks_c0ffee000002"
 )
 select line, number, max(before) as before, min(after) as after
 from seen where is_span = 0 group by line, number
 ) as src;
 
 -- cut into versions
-create or replace transient table shop."customers__auto_cdc_timeline" as
+create or replace transient table shop."customers__auto_cdc_timeline_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with beheld as (
@@ -372,11 +372,11 @@ with beheld as (
         own.opens as own_opens, next.opens as next_opens, own.is_wall as own_is_wall, next.is_wall as next_is_wall,
         case when evt.seeks_left then lefts.before else evt.left_wall end as left_wall,
         case when evt.seeks_right then rights.after else evt.right_wall end as right_wall
-    from shop."customers__auto_cdc_sights" as evt
-    join shop."customers__auto_cdc_turns" as own on own.line = evt.line and own.number = evt.own
-    join shop."customers__auto_cdc_turns" as next on next.line = evt.line and next.number = evt.next
-    left join shop."customers__auto_cdc_wall_neighbours" as lefts on lefts.line = evt.line and lefts.number = evt.own
-    left join shop."customers__auto_cdc_wall_neighbours" as rights on rights.line = evt.line and rights.number = evt.next
+    from shop."customers__auto_cdc_sights_c0ffee000002" as evt
+    join shop."customers__auto_cdc_turns_c0ffee000002" as own on own.line = evt.line and own.number = evt.own
+    join shop."customers__auto_cdc_turns_c0ffee000002" as next on next.line = evt.line and next.number = evt.next
+    left join shop."customers__auto_cdc_wall_neighbours_c0ffee000002" as lefts on lefts.line = evt.line and lefts.number = evt.own
+    left join shop."customers__auto_cdc_wall_neighbours_c0ffee000002" as rights on rights.line = evt.line and rights.number = evt.next
 ),
 pieces as (
     select distinct line, place, moment, wall from (
@@ -387,10 +387,10 @@ pieces as (
         union all
         select evt.line, wall.place, evt.moment,
             case when own_is_wall then own when next_is_wall then next else right_wall end
-        from beheld as evt join shop."customers__auto_cdc_turns" as wall on wall.line = evt.line and wall.number = evt.left_wall
+        from beheld as evt join shop."customers__auto_cdc_turns_c0ffee000002" as wall on wall.line = evt.line and wall.number = evt.left_wall
         where wall.opens
         union all
-        select line, place, moment, null from shop."customers__auto_cdc_turns" where did_open and not opens
+        select line, place, moment, null from shop."customers__auto_cdc_turns_c0ffee000002" where did_open and not opens
     ) as every_row
 ),
 bordered as (
@@ -398,15 +398,15 @@ bordered as (
         lag(wall.place) over (partition by pieces.line, pieces.place order by pieces.moment) as end_place_before,
         lag(wall.previous_event) over (partition by pieces.line, pieces.place order by pieces.moment) as event_before
     from pieces
-    left join shop."customers__auto_cdc_turns" as wall on wall.line = pieces.line and wall.number = pieces.wall
+    left join shop."customers__auto_cdc_turns_c0ffee000002" as wall on wall.line = pieces.line and wall.number = pieces.wall
 ),
 changed as (
     select pair.previous_event, pair.present_event
     from (
         select distinct event_before as previous_event, event as present_event from bordered where end_place = end_place_before and event <> event_before
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage") as present on present.__auto_cdc_locator = pair.present_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage_c0ffee000002") as previous on previous.__auto_cdc_locator = pair.previous_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
     where previous."NAME" is distinct from present."NAME" or previous."NOTE" is distinct from present."NOTE"
 ),
 begun as (
@@ -418,13 +418,13 @@ spanning as (
     select *, lead(moment) over (partition by line, place order by moment) as until from begun
 ),
 places as (
-    select line, place, min(sequence) as sequence from shop."customers__auto_cdc_placed" group by line, place
+    select line, place, min(sequence) as sequence from shop."customers__auto_cdc_placed_c0ffee000002" group by line, place
 ),
 moments as (
-    select line, moment, min(system_at) as system_at from shop."customers__auto_cdc_placed" where moment > 0 group by line, moment
+    select line, moment, min(system_at) as system_at from shop."customers__auto_cdc_placed_c0ffee000002" where moment > 0 group by line, moment
 ),
 lone as (
-    select *, cast(null as TIMESTAMP_NTZ(9)) as no_end, cast(null as TIMESTAMP_NTZ(9)) as no_system_end from shop."customers__auto_cdc_placed" where is_lone and kind = 'upsert'
+    select *, cast(null as TIMESTAMP_NTZ(9)) as no_end, cast(null as TIMESTAMP_NTZ(9)) as no_system_end from shop."customers__auto_cdc_placed_c0ffee000002" where is_lone and kind = 'upsert'
 )
 select line, event, 1 as moment, sequence as start_at, no_end as end_at, system_at as system_start_at,
     no_system_end as system_end_at
@@ -440,7 +440,7 @@ where spanning.event is not null
 ) as src;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
+create table shop.customers__auto_cdc (
     "ID" NUMBER(38,0),
     __auto_cdc_sequence TIMESTAMP_NTZ(9),
     __auto_cdc_system_sequence TIMESTAMP_NTZ(9),
@@ -449,6 +449,20 @@ create or replace table shop.customers__auto_cdc (
     "NOTE" VARCHAR(16777216),
     __auto_cdc_control varchar
 ) cluster by ("ID");
+
+-- create the companion
+insert into shop.customers__auto_cdc ("ID", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "NAME", "NOTE", __auto_cdc_control)
+select whose."ID", whose.__auto_cdc_sequence, whose.__auto_cdc_system_sequence, whose.__auto_cdc_kind, whose."NAME", whose."NOTE", whose.__auto_cdc_control from (
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as VARCHAR(16777216)) as "NAME",
+    cast(null as VARCHAR(16777216)) as "NOTE",
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 create or replace table shop.customers (
@@ -465,18 +479,19 @@ create or replace table shop.customers (
 insert into shop.customers ("ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT")
 with written as (
     select event, start_at, end_at, system_start_at, system_end_at
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where event is not null
 )
 select evt."ID", evt."NAME", evt."NOTE", run.start_at as "__START_AT", run.end_at as "__END_AT", run.system_start_at as "__SYSTEM_START_AT", run.system_end_at as "__SYSTEM_END_AT"
-from shop."customers__auto_cdc_stage" as evt
+from shop."customers__auto_cdc_stage_c0ffee000002" as evt
 join written as run on run.event = evt.__auto_cdc_row;
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc ("ID", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "NAME", "NOTE", __auto_cdc_control)
+merge into shop.customers__auto_cdc as tgt using (
+select told."ID", told.__auto_cdc_sequence, told.__auto_cdc_system_sequence, told.__auto_cdc_kind, told."NAME", told."NOTE", told.__auto_cdc_control from (
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
@@ -488,13 +503,13 @@ select
 union all
 select more.*, null as __auto_cdc_control from (
 with repeated as (
-    select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_stage" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-        from shop."customers__auto_cdc_stage" as evt
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
         join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     ) as ranked where place > 1
 )
@@ -505,35 +520,57 @@ select
     evt.__auto_cdc_kind,
     case when evt.__auto_cdc_kind = 'upsert' then evt."NAME" end as "NAME",
     case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as "NOTE"
-from shop."customers__auto_cdc_stage" as evt
+from shop."customers__auto_cdc_stage_c0ffee000002" as evt
 where evt.__auto_cdc_row not in (select locator from copies)
-) as more;
+) as more
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told."ID", told.__auto_cdc_sequence, told.__auto_cdc_system_sequence, told.__auto_cdc_kind, told."NAME", told."NOTE", told.__auto_cdc_control from (
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as VARCHAR(16777216)) as "NAME",
+    cast(null as VARCHAR(16777216)) as "NOTE",
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert ("ID", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "NAME", "NOTE", __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src."NAME", src."NOTE", src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_touched"
+drop table if exists shop."customers__auto_cdc_touched_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_placed"
+drop table if exists shop."customers__auto_cdc_placed_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_event_blocks"
+drop table if exists shop."customers__auto_cdc_event_blocks_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_arrivals"
+drop table if exists shop."customers__auto_cdc_arrivals_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_turns"
+drop table if exists shop."customers__auto_cdc_turns_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_sights"
+drop table if exists shop."customers__auto_cdc_sights_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_wall_blocks"
+drop table if exists shop."customers__auto_cdc_wall_blocks_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_wall_neighbours"
+drop table if exists shop."customers__auto_cdc_wall_neighbours_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_timeline";
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002";
 
 -- auto_cdc: model customers: apply the new events
 
 -- stage the model's rows
-create or replace transient table shop."customers__auto_cdc_stage" as
+create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
@@ -552,7 +589,7 @@ from (
 ) as src;
 
 -- keep the events that are new
-create or replace transient table shop."customers__auto_cdc_events" as
+create or replace transient table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
@@ -562,7 +599,7 @@ select
     stg.__auto_cdc_sequence,
     stg.__auto_cdc_system_sequence,
     stg.__auto_cdc_kind
-from shop."customers__auto_cdc_stage" as stg
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 where not exists (select 1 from shop.customers__auto_cdc as known where known."ID" = stg."ID" and known.__auto_cdc_sequence = stg.__auto_cdc_sequence and known.__auto_cdc_system_sequence = stg.__auto_cdc_system_sequence)
 ) as src;
 
@@ -570,7 +607,7 @@ where not exists (select 1 from shop.customers__auto_cdc as known where known."I
 with counted as (
     select
         count(*) as num_read_rows
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 found as (
     select
@@ -581,10 +618,10 @@ found as (
         min(case when evt.__auto_cdc_system_sequence is null then 'ID=' || coalesce(cast(evt."ID" as varchar), 'null') end) as null_system_sequence_example,
         count(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar) end) as null_key_0_example
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
 ),
 repeated as (
-    select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -595,7 +632,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt."NAME" end as __auto_cdc_written_0,
         case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as __auto_cdc_written_1,
         count(*) as __auto_cdc_copies
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
     join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
@@ -612,11 +649,11 @@ ties as (
 ),
 late as (
     select (
-    select count(*) from shop."customers__auto_cdc_events" as evt
+    select count(*) from shop."customers__auto_cdc_events_c0ffee000002" as evt
     join (
         select cmp."ID", max(cmp.__auto_cdc_sequence) as __auto_cdc_latest
         from shop.customers__auto_cdc as cmp
-        join (select distinct "ID" from shop."customers__auto_cdc_events") as evt on evt."ID" = cmp."ID"
+        join (select distinct "ID" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."ID" = cmp."ID"
         group by cmp."ID"
     ) as head on head."ID" = evt."ID" and evt.__auto_cdc_sequence < head.__auto_cdc_latest) as num_late_rows
 )
@@ -627,15 +664,15 @@ cross join ties
 cross join late;
 
 -- number the touched keys  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_touched" as
+create or replace transient table shop."customers__auto_cdc_touched_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select "ID", min(__auto_cdc_system_sequence) as __auto_cdc_first, row_number() over (order by "ID") as __auto_cdc_owner
-from shop."customers__auto_cdc_events" group by "ID"
+from shop."customers__auto_cdc_events_c0ffee000002" group by "ID"
 ) as src;
 
 -- find the versions of the keys  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_stored" as
+create or replace transient table shop."customers__auto_cdc_stored_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
@@ -647,16 +684,16 @@ select
     coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__SYSTEM_START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__SYSTEM_START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__SYSTEM_END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__SYSTEM_END_AT") as varchar), '-') as locator,
     tgt."__SYSTEM_START_AT" < touched.__auto_cdc_first as is_base
 from shop.customers as tgt
-join shop."customers__auto_cdc_touched" as touched on touched."ID" = tgt."ID"
+join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched."ID" = tgt."ID"
 where tgt."__SYSTEM_END_AT" is null or tgt."__SYSTEM_END_AT" >= touched.__auto_cdc_first
 ) as src;
 
 -- find what the new events can change  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_parts" as
+create or replace transient table shop."customers__auto_cdc_parts_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with versions as (
-    select owner, start_at, end_at, is_base, locator as tie from shop."customers__auto_cdc_stored"
+    select owner, start_at, end_at, is_base, locator as tie from shop."customers__auto_cdc_stored_c0ffee000002"
 ),
 overlapping as (
     select owner, start_at, end_at, is_base,
@@ -683,8 +720,8 @@ reached as (
         select owner, start_at, end_at, is_base, 1 as is_block from blocks
         union all
         select distinct touched.__auto_cdc_owner, evt.__auto_cdc_sequence, cast(null as TIMESTAMP_NTZ(9)), 0, 0
-        from shop."customers__auto_cdc_events" as evt
-        join shop."customers__auto_cdc_touched" as touched on touched."ID" = evt."ID"
+        from shop."customers__auto_cdc_events_c0ffee000002" as evt
+        join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched."ID" = evt."ID"
     ) as placed
 ),
 ranges as (
@@ -709,26 +746,26 @@ from meeting group by owner, number_of
 ) as src;
 
 -- line up the events of the touched parts  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_line" as
+create or replace transient table shop."customers__auto_cdc_line_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with repeated as (
-    select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-        from shop."customers__auto_cdc_events" as evt
+        from shop."customers__auto_cdc_events_c0ffee000002" as evt
         join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     ) as ranked where place > 1
 ),
 arrived as (
     select evt.__auto_cdc_row as locator, part.line, evt.__auto_cdc_sequence as sequence,
         evt.__auto_cdc_system_sequence as system_at
-    from shop."customers__auto_cdc_events" as evt
-    join shop."customers__auto_cdc_touched" as touched on touched."ID" = evt."ID"
-    join shop."customers__auto_cdc_parts" as part on part.owner = touched.__auto_cdc_owner
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
+    join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched."ID" = evt."ID"
+    join shop."customers__auto_cdc_parts_c0ffee000002" as part on part.owner = touched.__auto_cdc_owner
         and evt.__auto_cdc_sequence >= part.start_at
         and (part.end_at is null or evt.__auto_cdc_sequence <= part.end_at)
     where evt.__auto_cdc_row not in (select locator from copies)
@@ -741,11 +778,11 @@ known as (
         ) as next_system,
         base.start_at is not null as starts
     from shop.customers__auto_cdc as cmp
-    join shop."customers__auto_cdc_touched" as touched on touched."ID" = cmp."ID"
-    join shop."customers__auto_cdc_parts" as part on part.owner = touched.__auto_cdc_owner
+    join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched."ID" = cmp."ID"
+    join shop."customers__auto_cdc_parts_c0ffee000002" as part on part.owner = touched.__auto_cdc_owner
         and cmp.__auto_cdc_sequence >= part.start_at
         and (part.end_at is null or cmp.__auto_cdc_sequence <= part.end_at)
-    left join shop."customers__auto_cdc_stored" as base on base.owner = touched.__auto_cdc_owner and base.is_base
+    left join shop."customers__auto_cdc_stored_c0ffee000002" as base on base.owner = touched.__auto_cdc_owner and base.is_base
         and base.start_at = cmp.__auto_cdc_sequence
 ),
 mixed as (
@@ -775,7 +812,7 @@ select
     evt.__auto_cdc_system_sequence,
     evt.__auto_cdc_kind,
     arrived.line as __auto_cdc_line, false as __auto_cdc_is_base
-from shop."customers__auto_cdc_events" as evt
+from shop."customers__auto_cdc_events_c0ffee000002" as evt
 join arrived on arrived.locator = evt.__auto_cdc_row
 union all
 select
@@ -791,16 +828,16 @@ join kept on kept.locator = coalesce(cast(length(cast(cmp."ID" as varchar)) as v
 ) as src;
 
 -- place the events on both axes  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_placed" as
+create or replace transient table shop."customers__auto_cdc_placed_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with lined as (
     select evt.__auto_cdc_row as event, evt.__auto_cdc_line as line, evt.__auto_cdc_kind as kind,
         evt.__auto_cdc_sequence as sequence, evt.__auto_cdc_system_sequence as system_at, evt.__auto_cdc_is_base as is_base,
         base.start_at is not null as starts
-    from shop."customers__auto_cdc_line" as evt
-    join shop."customers__auto_cdc_parts" as part on part.line = evt.__auto_cdc_line
-    left join shop."customers__auto_cdc_stored" as base on base.owner = part.owner and base.is_base
+    from shop."customers__auto_cdc_line_c0ffee000002" as evt
+    join shop."customers__auto_cdc_parts_c0ffee000002" as part on part.line = evt.__auto_cdc_line
+    left join shop."customers__auto_cdc_stored_c0ffee000002" as base on base.owner = part.owner and base.is_base
         and base.start_at = evt.__auto_cdc_sequence
 ),
 counted as (
@@ -840,7 +877,7 @@ from counted where is_lone
 ) as src;
 
 -- list events by blocks of time  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_event_blocks" as
+create or replace transient table shop."customers__auto_cdc_event_blocks_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with sizes as (
@@ -880,7 +917,7 @@ with sizes as (
 halved as (
     select line, number, place, level, bitshiftright(moment + size - 1, level) as low, bitshiftright(until, level) as high
     from (
-    select line, number, place, moment, until from shop."customers__auto_cdc_placed" where line in (select line from shop."customers__auto_cdc_placed" where seeks_before or seeks_after)
+    select line, number, place, moment, until from shop."customers__auto_cdc_placed_c0ffee000002" where line in (select line from shop."customers__auto_cdc_placed_c0ffee000002" where seeks_before or seeks_after)
     ) as spans join sizes on size <= until
 )
 select line, level, low as block, place, number, 1 as is_span from halved where low < high and low % 2 = 1
@@ -888,19 +925,19 @@ union all
 select line, level, high - 1, place, number, 1 from halved where low < high and high % 2 = 1
 union all
 select line, level, bitshiftright(moment, level), place, number, 0 from (
-select line, number, place, moment, moments from shop."customers__auto_cdc_placed" where seeks_before or seeks_after
+select line, number, place, moment, moments from shop."customers__auto_cdc_placed_c0ffee000002" where seeks_before or seeks_after
 ) as points join sizes on size <= moments
 ) as src;
 
 -- find the events beside each event  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_arrivals" as
+create or replace transient table shop."customers__auto_cdc_arrivals_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with seen as (
     select line, number, is_span,
         max(case when is_span = 1 then number end) over (partition by line, level, block order by place, is_span rows between unbounded preceding and current row) as before,
         min(case when is_span = 1 then number end) over (partition by line, level, block order by place desc, is_span rows between unbounded preceding and current row) as after
-    from shop."customers__auto_cdc_event_blocks"
+    from shop."customers__auto_cdc_event_blocks_c0ffee000002"
 ),
 nearest as (
     select line, number, max(before) as before, min(after) as after
@@ -910,24 +947,24 @@ beside as (
     select evt.line, evt.number, evt.place, evt.moment,
         case when evt.seeks_before then nearest.before else evt.before end as before,
         case when evt.seeks_after then nearest.after else evt.after end as after
-    from shop."customers__auto_cdc_placed" as evt
+    from shop."customers__auto_cdc_placed_c0ffee000002" as evt
     left join nearest on nearest.line = evt.line and nearest.number = evt.number
     where not evt.is_lone
 )
 select beside.*, coalesce(next.place, 2147483647) as after_place
 from beside
-left join shop."customers__auto_cdc_placed" as next on next.line = beside.line and next.number = beside.after
+left join shop."customers__auto_cdc_placed_c0ffee000002" as next on next.line = beside.line and next.number = beside.after
 ) as src;
 
 -- find where versions start and end  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_turns" as
+create or replace transient table shop."customers__auto_cdc_turns_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with meeting as (
     select distinct line, place, moment, previous, present from (
-        select line, place, moment, before as previous, number as present from shop."customers__auto_cdc_arrivals"
+        select line, place, moment, before as previous, number as present from shop."customers__auto_cdc_arrivals_c0ffee000002"
         union all
-        select line, after_place, moment, number, after from shop."customers__auto_cdc_arrivals"
+        select line, after_place, moment, number, after from shop."customers__auto_cdc_arrivals_c0ffee000002"
     ) as every_row
 ),
 pairs as (
@@ -935,16 +972,16 @@ pairs as (
         previous.kind as previous_kind, present.kind as present_kind,
         coalesce(previous.is_base and present.is_base, false) as is_base, coalesce(present.starts, false) as starts
     from meeting as met
-    left join shop."customers__auto_cdc_placed" as previous on previous.line = met.line and previous.number = met.previous
-    left join shop."customers__auto_cdc_placed" as present on present.line = met.line and present.number = met.present
+    left join shop."customers__auto_cdc_placed_c0ffee000002" as previous on previous.line = met.line and previous.number = met.previous
+    left join shop."customers__auto_cdc_placed_c0ffee000002" as present on present.line = met.line and present.number = met.present
 ),
 differing as (
     select pair.previous_event, pair.present_event
     from (
         select distinct previous_event, present_event from pairs where previous_kind = 'upsert' and present_kind = 'upsert' and not is_base
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line") as present on present.__auto_cdc_locator = pair.present_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as previous on previous.__auto_cdc_locator = pair.previous_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
     where previous."NAME" is distinct from present."NAME" or previous."NOTE" is distinct from present."NOTE"
 ),
 marked as (
@@ -967,11 +1004,11 @@ from marked
 ) as src;
 
 -- look for the walls beside each event  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_sights" as
+create or replace transient table shop."customers__auto_cdc_sights_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with places as (
-    select line, place, max(case when is_wall then number end) as wall from shop."customers__auto_cdc_turns" group by line, place
+    select line, place, max(case when is_wall then number end) as wall from shop."customers__auto_cdc_turns_c0ffee000002" group by line, place
 ),
 facing as (
     select line, place, max(wall) over (partition by line order by place rows between unbounded preceding and 1 preceding) as before,
@@ -981,18 +1018,18 @@ facing as (
 select evt.line, evt.moment, own.number as own, next.number as next, own.place as own_place, next.place as next_place,
     lefts.before as left_wall, lefts.before is not null and not (wall_left.moment <= evt.moment and evt.moment < wall_left.until) as seeks_left,
     rights.after as right_wall, rights.after is not null and not (wall_right.moment <= evt.moment and evt.moment < wall_right.until) as seeks_right
-from shop."customers__auto_cdc_arrivals" as evt
-join shop."customers__auto_cdc_turns" as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
-join shop."customers__auto_cdc_turns" as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
+from shop."customers__auto_cdc_arrivals_c0ffee000002" as evt
+join shop."customers__auto_cdc_turns_c0ffee000002" as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
+join shop."customers__auto_cdc_turns_c0ffee000002" as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
 join facing as lefts on lefts.line = evt.line and lefts.place = evt.place
 join facing as rights on rights.line = evt.line and rights.place = evt.after_place
-left join shop."customers__auto_cdc_turns" as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
-left join shop."customers__auto_cdc_turns" as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
+left join shop."customers__auto_cdc_turns_c0ffee000002" as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
+left join shop."customers__auto_cdc_turns_c0ffee000002" as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
 where own.is_wall or own.was_wall or next.is_wall or next.was_wall
 ) as src;
 
 -- list walls by blocks of time  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_wall_blocks" as
+create or replace transient table shop."customers__auto_cdc_wall_blocks_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with sizes as (
@@ -1032,8 +1069,8 @@ with sizes as (
 halved as (
     select line, number, place, level, bitshiftright(moment + size - 1, level) as low, bitshiftright(until, level) as high
     from (
-    select line, number, place, moment, until from shop."customers__auto_cdc_turns"
-    where is_wall and line in (select line from shop."customers__auto_cdc_sights" where seeks_left or seeks_right)
+    select line, number, place, moment, until from shop."customers__auto_cdc_turns_c0ffee000002"
+    where is_wall and line in (select line from shop."customers__auto_cdc_sights_c0ffee000002" where seeks_left or seeks_right)
     ) as spans join sizes on size <= until
 )
 select line, level, low as block, place, number, 1 as is_span from halved where low < high and low % 2 = 1
@@ -1042,33 +1079,33 @@ select line, level, high - 1, place, number, 1 from halved where low < high and 
 union all
 select line, level, bitshiftright(moment, level), place, number, 0 from (
 select turn.line, turn.number, turn.place, turn.moment, turn.moments
-from (select *, max(until) over (partition by line) as moments from shop."customers__auto_cdc_turns") as turn
+from (select *, max(until) over (partition by line) as moments from shop."customers__auto_cdc_turns_c0ffee000002") as turn
 join (
     select distinct line, number from (
-        select line, own as number from shop."customers__auto_cdc_sights" where seeks_left
+        select line, own as number from shop."customers__auto_cdc_sights_c0ffee000002" where seeks_left
         union all
-        select line, next from shop."customers__auto_cdc_sights" where seeks_right
+        select line, next from shop."customers__auto_cdc_sights_c0ffee000002" where seeks_right
     ) as every_row
 ) as seeking on seeking.line = turn.line and seeking.number = turn.number
 ) as points join sizes on size <= moments
 ) as src;
 
 -- find the walls beside each wall  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_wall_neighbours" as
+create or replace transient table shop."customers__auto_cdc_wall_neighbours_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with seen as (
     select line, number, is_span,
         max(case when is_span = 1 then number end) over (partition by line, level, block order by place, is_span rows between unbounded preceding and current row) as before,
         min(case when is_span = 1 then number end) over (partition by line, level, block order by place desc, is_span rows between unbounded preceding and current row) as after
-    from shop."customers__auto_cdc_wall_blocks"
+    from shop."customers__auto_cdc_wall_blocks_c0ffee000002"
 )
 select line, number, max(before) as before, min(after) as after
 from seen where is_span = 0 group by line, number
 ) as src;
 
 -- cut into versions  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_timeline" as
+create or replace transient table shop."customers__auto_cdc_timeline_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with beheld as (
@@ -1076,11 +1113,11 @@ with beheld as (
         own.opens as own_opens, next.opens as next_opens, own.is_wall as own_is_wall, next.is_wall as next_is_wall,
         case when evt.seeks_left then lefts.before else evt.left_wall end as left_wall,
         case when evt.seeks_right then rights.after else evt.right_wall end as right_wall
-    from shop."customers__auto_cdc_sights" as evt
-    join shop."customers__auto_cdc_turns" as own on own.line = evt.line and own.number = evt.own
-    join shop."customers__auto_cdc_turns" as next on next.line = evt.line and next.number = evt.next
-    left join shop."customers__auto_cdc_wall_neighbours" as lefts on lefts.line = evt.line and lefts.number = evt.own
-    left join shop."customers__auto_cdc_wall_neighbours" as rights on rights.line = evt.line and rights.number = evt.next
+    from shop."customers__auto_cdc_sights_c0ffee000002" as evt
+    join shop."customers__auto_cdc_turns_c0ffee000002" as own on own.line = evt.line and own.number = evt.own
+    join shop."customers__auto_cdc_turns_c0ffee000002" as next on next.line = evt.line and next.number = evt.next
+    left join shop."customers__auto_cdc_wall_neighbours_c0ffee000002" as lefts on lefts.line = evt.line and lefts.number = evt.own
+    left join shop."customers__auto_cdc_wall_neighbours_c0ffee000002" as rights on rights.line = evt.line and rights.number = evt.next
 ),
 pieces as (
     select distinct line, place, moment, wall from (
@@ -1091,10 +1128,10 @@ pieces as (
         union all
         select evt.line, wall.place, evt.moment,
             case when own_is_wall then own when next_is_wall then next else right_wall end
-        from beheld as evt join shop."customers__auto_cdc_turns" as wall on wall.line = evt.line and wall.number = evt.left_wall
+        from beheld as evt join shop."customers__auto_cdc_turns_c0ffee000002" as wall on wall.line = evt.line and wall.number = evt.left_wall
         where wall.opens
         union all
-        select line, place, moment, null from shop."customers__auto_cdc_turns" where did_open and not opens
+        select line, place, moment, null from shop."customers__auto_cdc_turns_c0ffee000002" where did_open and not opens
     ) as every_row
 ),
 bordered as (
@@ -1102,15 +1139,15 @@ bordered as (
         lag(wall.place) over (partition by pieces.line, pieces.place order by pieces.moment) as end_place_before,
         lag(wall.previous_event) over (partition by pieces.line, pieces.place order by pieces.moment) as event_before
     from pieces
-    left join shop."customers__auto_cdc_turns" as wall on wall.line = pieces.line and wall.number = pieces.wall
+    left join shop."customers__auto_cdc_turns_c0ffee000002" as wall on wall.line = pieces.line and wall.number = pieces.wall
 ),
 changed as (
     select pair.previous_event, pair.present_event
     from (
         select distinct event_before as previous_event, event as present_event from bordered where end_place = end_place_before and event <> event_before
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line") as present on present.__auto_cdc_locator = pair.present_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as previous on previous.__auto_cdc_locator = pair.previous_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
     where previous."NAME" is distinct from present."NAME" or previous."NOTE" is distinct from present."NOTE"
 ),
 begun as (
@@ -1122,13 +1159,13 @@ spanning as (
     select *, lead(moment) over (partition by line, place order by moment) as until from begun
 ),
 places as (
-    select line, place, min(sequence) as sequence from shop."customers__auto_cdc_placed" group by line, place
+    select line, place, min(sequence) as sequence from shop."customers__auto_cdc_placed_c0ffee000002" group by line, place
 ),
 moments as (
-    select line, moment, min(system_at) as system_at from shop."customers__auto_cdc_placed" where moment > 0 group by line, moment
+    select line, moment, min(system_at) as system_at from shop."customers__auto_cdc_placed_c0ffee000002" where moment > 0 group by line, moment
 ),
 lone as (
-    select *, cast(null as TIMESTAMP_NTZ(9)) as no_end, cast(null as TIMESTAMP_NTZ(9)) as no_system_end from shop."customers__auto_cdc_placed" where is_lone and kind = 'upsert'
+    select *, cast(null as TIMESTAMP_NTZ(9)) as no_end, cast(null as TIMESTAMP_NTZ(9)) as no_system_end from shop."customers__auto_cdc_placed_c0ffee000002" where is_lone and kind = 'upsert'
 ),
 bounded as (
     select line, event, 1 as moment, sequence as start_at, no_end as end_at, system_at as system_start_at,
@@ -1145,8 +1182,8 @@ bounded as (
 ),
 there as (
     select part.line, src.*
-    from shop."customers__auto_cdc_stored" as src
-    join shop."customers__auto_cdc_parts" as part on part.owner = src.owner and src.start_at >= part.start_at
+    from shop."customers__auto_cdc_stored_c0ffee000002" as src
+    join shop."customers__auto_cdc_parts_c0ffee000002" as part on part.owner = src.owner and src.start_at >= part.start_at
         and (part.end_at is null or src.start_at < part.end_at)
 ),
 now as (
@@ -1154,7 +1191,7 @@ now as (
         case when bounded.moment = 0 then base.system_start_at else bounded.system_start_at end as system_start_at,
         bounded.moment = 0 as is_base, part.owner
     from bounded
-    join shop."customers__auto_cdc_parts" as part on part.line = bounded.line
+    join shop."customers__auto_cdc_parts_c0ffee000002" as part on part.line = bounded.line
     left join there as base on bounded.moment = 0 and base.is_base and base.line = bounded.line
         and base.start_at = bounded.start_at
     where part.end_at is null or bounded.start_at < part.end_at
@@ -1171,7 +1208,7 @@ beside as (
 unlike as (
     select beside.locator
     from beside
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line") as src on src.__auto_cdc_locator = beside.event
+    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as src on src.__auto_cdc_locator = beside.event
     join (select coalesce(cast(length(cast(shown."ID" as varchar)) as varchar) || ':' || cast(shown."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, shown."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, shown."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, shown."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, shown."__END_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, shown."__SYSTEM_START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, shown."__SYSTEM_START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, shown."__SYSTEM_END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, shown."__SYSTEM_END_AT") as varchar), '-') as __auto_cdc_locator, shown."NAME", shown."NOTE" from shop.customers as shown) as tgt on tgt.__auto_cdc_locator = beside.locator
     where not beside.has_other_end and (src."NAME" is distinct from tgt."NAME" or src."NOTE" is distinct from tgt."NOTE")
 )
@@ -1196,12 +1233,12 @@ select
     min(case when evt.is_base and not evt.is_same then shown end) as changed_versions_example
 from (
     select evt.*, 'ID=' || coalesce(cast(touched."ID" as varchar), 'null') as shown
-    from shop."customers__auto_cdc_timeline" as evt
-    join shop."customers__auto_cdc_touched" as touched on touched.__auto_cdc_owner = evt.owner
+    from shop."customers__auto_cdc_timeline_c0ffee000002" as evt
+    join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched.__auto_cdc_owner = evt.owner
 ) as evt;
 
 -- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
-create or replace transient table shop."customers__auto_cdc_target_changes" as
+create or replace transient table shop."customers__auto_cdc_target_changes_c0ffee000002" as
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
@@ -1230,7 +1267,7 @@ select
     0 as __auto_cdc_step
 from (
 with gone (place) as (
-select locator from shop."customers__auto_cdc_timeline" where (locator is not null and not is_same) or (is_same and is_moved)
+select locator from shop."customers__auto_cdc_timeline_c0ffee000002" where (locator is not null and not is_same) or (is_same and is_moved)
 )
 select * from gone
 ) as gone where place is not null
@@ -1260,11 +1297,11 @@ from (
 with born ("ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT") as (
 with written as (
     select event, start_at, end_at, system_start_at, system_end_at
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where event is not null and (not is_same or is_moved)
 )
 select evt."ID", evt."NAME", evt."NOTE", run.start_at as "__START_AT", run.end_at as "__END_AT", run.system_start_at as "__SYSTEM_START_AT", run.system_end_at as "__SYSTEM_END_AT"
-from shop."customers__auto_cdc_line" as evt
+from shop."customers__auto_cdc_line_c0ffee000002" as evt
 join written as run on run.event = evt.__auto_cdc_row
 )
 select * from born
@@ -1285,7 +1322,7 @@ select
     2 as __auto_cdc_step
 from (
 with ended (place, value) as (
-select locator, system_end_at as value from shop."customers__auto_cdc_timeline" where is_same and is_moved
+select locator, system_end_at as value from shop."customers__auto_cdc_timeline_c0ffee000002" where is_same and is_moved
 )
 select * from ended
 ) as ended
@@ -1304,7 +1341,7 @@ select
     3 as __auto_cdc_step
 from (
 with gone (place) as (
-select locator from shop."customers__auto_cdc_timeline" where locator is not null and not is_same
+select locator from shop."customers__auto_cdc_timeline_c0ffee000002" where locator is not null and not is_same
 )
 select * from gone
 ) as gone where place is not null
@@ -1334,11 +1371,11 @@ from (
 with born ("ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT") as (
 with written as (
     select event, start_at, end_at, system_start_at, system_end_at
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where event is not null and (not is_same or false)
 )
 select evt."ID", evt."NAME", evt."NOTE", run.start_at as "__START_AT", run.end_at as "__END_AT", run.system_start_at as "__SYSTEM_START_AT", run.system_end_at as "__SYSTEM_END_AT"
-from shop."customers__auto_cdc_line" as evt
+from shop."customers__auto_cdc_line_c0ffee000002" as evt
 join written as run on run.event = evt.__auto_cdc_row
 )
 select * from born
@@ -1346,14 +1383,12 @@ select * from born
 ) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as varchar) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\", __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_END_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \\"__SYSTEM_END_AT\\" = src.\\"__SYSTEM_END_AT\\"\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"__START_AT\\", src.\\"__END_AT\\", src.\\"__SYSTEM_START_AT\\", src.\\"__SYSTEM_END_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\") as (\\n    with repeated as (\\n        select \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence from shop.\\"customers__auto_cdc_events\\" as evt where __auto_cdc_kind <> ''truncate'' group by \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.\\"customers__auto_cdc_events\\" as evt\\n            join repeated on evt.\\"ID\\" = repeated.\\"ID\\" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.\\"ID\\",\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NAME\\" end as \\"NAME\\",\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NOTE\\" end as \\"NOTE\\"\\n    from shop.\\"customers__auto_cdc_events\\" as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\") as (\\n    with repeated as (\\n        select \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence from shop.\\"customers__auto_cdc_events\\" as evt where __auto_cdc_kind <> ''truncate'' group by \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.\\"customers__auto_cdc_events\\" as evt\\n            join repeated on evt.\\"ID\\" = repeated.\\"ID\\" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.\\"ID\\",\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NAME\\" end as \\"NAME\\",\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NOTE\\" end as \\"NOTE\\"\\n    from shop.\\"customers__auto_cdc_events\\" as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\", __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src.\\"NAME\\", src.\\"NOTE\\", src.__auto_cdc_control)"]]]' as varchar) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\", __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_END_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \\"__SYSTEM_END_AT\\" = src.\\"__SYSTEM_END_AT\\"\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"__START_AT\\", src.\\"__END_AT\\", src.\\"__SYSTEM_START_AT\\", src.\\"__SYSTEM_END_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\") as (\\n    with repeated as (\\n        select \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt where __auto_cdc_kind <> ''truncate'' group by \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt\\n            join repeated on evt.\\"ID\\" = repeated.\\"ID\\" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.\\"ID\\",\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NAME\\" end as \\"NAME\\",\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NOTE\\" end as \\"NOTE\\"\\n    from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\") as (\\n    with repeated as (\\n        select \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt where __auto_cdc_kind <> ''truncate'' group by \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt\\n            join repeated on evt.\\"ID\\" = repeated.\\"ID\\" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.\\"ID\\",\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NAME\\" end as \\"NAME\\",\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NOTE\\" end as \\"NOTE\\"\\n    from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_events_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_touched_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stored_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_parts_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_line_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_placed_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_event_blocks_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_arrivals_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_turns_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_sights_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_wall_blocks_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_timeline_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 ''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''done'' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\", __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src.\\"NAME\\", src.\\"NOTE\\", src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_touched_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_parts_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_placed_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_event_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_arrivals_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_turns_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_sights_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 merge into shop.customers as tgt using (
@@ -1367,17 +1402,17 @@ select
     cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_target_changes"
+select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select "ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action = 'born'
 union all
 select "ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT", __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__SYSTEM_START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__SYSTEM_START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__SYSTEM_END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__SYSTEM_END_AT") as varchar), '-') = src.__auto_cdc_locator
@@ -1421,13 +1456,13 @@ select __auto_cdc_locator from (
     from (
     with born ("ID", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "NAME", "NOTE") as (
     with repeated as (
-        select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+        select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
     ),
     copies as (
         select locator from (
             select evt.__auto_cdc_row as locator,
                 row_number() over (partition by evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-            from shop."customers__auto_cdc_events" as evt
+            from shop."customers__auto_cdc_events_c0ffee000002" as evt
             join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
         ) as ranked where place > 1
     )
@@ -1438,7 +1473,7 @@ select __auto_cdc_locator from (
         evt.__auto_cdc_kind,
         case when evt.__auto_cdc_kind = 'upsert' then evt."NAME" end as "NAME",
         case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as "NOTE"
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
     where evt.__auto_cdc_row not in (select locator from copies)
     )
     select * from born
@@ -1474,13 +1509,13 @@ from (
     from (
     with born ("ID", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "NAME", "NOTE") as (
     with repeated as (
-        select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+        select "ID", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
     ),
     copies as (
         select locator from (
             select evt.__auto_cdc_row as locator,
                 row_number() over (partition by evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-            from shop."customers__auto_cdc_events" as evt
+            from shop."customers__auto_cdc_events_c0ffee000002" as evt
             join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
         ) as ranked where place > 1
     )
@@ -1491,7 +1526,7 @@ from (
         evt.__auto_cdc_kind,
         case when evt.__auto_cdc_kind = 'upsert' then evt."NAME" end as "NAME",
         case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as "NOTE"
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
     where evt.__auto_cdc_row not in (select locator from copies)
     )
     select * from born
@@ -1507,41 +1542,45 @@ select
     cast(null as varchar) as __auto_cdc_kind,
     cast(null as VARCHAR(16777216)) as "NAME",
     cast(null as VARCHAR(16777216)) as "NOTE",
-    cast(null as varchar) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_touched_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_parts_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_placed_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_event_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_arrivals_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_turns_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_sights_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "NAME", "NOTE", __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src."NAME", src."NOTE", src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_touched"
+drop table if exists shop."customers__auto_cdc_touched_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_stored"
+drop table if exists shop."customers__auto_cdc_stored_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_parts"
+drop table if exists shop."customers__auto_cdc_parts_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_line"
+drop table if exists shop."customers__auto_cdc_line_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_placed"
+drop table if exists shop."customers__auto_cdc_placed_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_event_blocks"
+drop table if exists shop."customers__auto_cdc_event_blocks_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_arrivals"
+drop table if exists shop."customers__auto_cdc_arrivals_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_turns"
+drop table if exists shop."customers__auto_cdc_turns_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_sights"
+drop table if exists shop."customers__auto_cdc_sights_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_wall_blocks"
+drop table if exists shop."customers__auto_cdc_wall_blocks_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_wall_neighbours"
+drop table if exists shop."customers__auto_cdc_wall_neighbours_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_timeline"
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes";
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002";
+
+-- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace transient table shop."customers__auto_cdc_stage" as
+create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
@@ -22,12 +22,12 @@ from (
 ) as src;
 
 -- keep the events that are new
-create or replace transient table shop."customers__auto_cdc_events" as
+create or replace transient table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_kind = 'truncate'
     ) as truncates
 )
 select
@@ -37,19 +37,19 @@ select
     stg."CHANGED_AT",
     stg.__auto_cdc_sequence,
     stg.__auto_cdc_kind
-from shop."customers__auto_cdc_stage" as stg
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 cross join truncation
 where true and (stg.__auto_cdc_sequence is null or (stg.__auto_cdc_kind <> 'truncate' and (truncation.sequence is null or stg.__auto_cdc_sequence >= truncation.sequence or stg."ID" is null)))
 ) as src;
 
 -- choose each key's greatest event
-create or replace transient table shop."customers__auto_cdc_winners" as
+create or replace transient table shop."customers__auto_cdc_winners_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with ranked as (
     select evt.__auto_cdc_row as __auto_cdc_event, evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind,
         row_number() over (partition by evt."ID" order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop."customers__auto_cdc_events" as evt where true
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt where true
 )
 select __auto_cdc_event, "ID", __auto_cdc_sequence, __auto_cdc_kind from ranked where __auto_cdc_place = 1
 ) as src;
@@ -60,7 +60,7 @@ with counted as (
         count(*) as num_read_rows,
         0 as num_late_rows,
         count(case when stg.__auto_cdc_kind = 'truncate' then 1 end) as num_new_truncates
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 found as (
     select
@@ -69,10 +69,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(evt."ID" as varchar), 'null') end) as null_sequence_example,
         count(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar) end) as null_key_0_example
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
 ),
 repeated as (
-    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -83,13 +83,13 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as __auto_cdc_written_1,
         case when evt.__auto_cdc_kind = 'upsert' then evt."CHANGED_AT" end as __auto_cdc_written_2,
         count(*) as __auto_cdc_copies
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
     join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
 places as (
     select var."ID", var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop."customers__auto_cdc_winners" as won on won."ID" = var."ID" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."ID" = var."ID" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."ID", var.__auto_cdc_sequence
 ),
 ties as (
@@ -105,12 +105,23 @@ cross join found
 cross join ties;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
+create table shop.customers__auto_cdc (
     "ID" NUMBER(38,0),
     __auto_cdc_sequence TIMESTAMP_NTZ(9),
     __auto_cdc_kind varchar,
     __auto_cdc_control varchar
 ) cluster by ("ID");
+
+-- create the companion
+insert into shop.customers__auto_cdc ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select whose."ID", whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_control from (
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 create or replace table shop.customers (
@@ -123,17 +134,18 @@ create or replace table shop.customers (
 -- create the target
 insert into shop.customers ("ID", "NAME", "NOTE", "CHANGED_AT")
 with upserts as (
-    select __auto_cdc_event from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
 )
 select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
-from shop."customers__auto_cdc_events" as evt
+from shop."customers__auto_cdc_events_c0ffee000002" as evt
 join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row;
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+merge into shop.customers__auto_cdc as tgt using (
+select told."ID", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
@@ -141,29 +153,48 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": ["NUMBER(38,0)"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "TIMESTAMP_NTZ(9)", "system_type": "", "track_history": ["all"], "truncates": true}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
-select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners"
+select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002"
 ) as more
 union all
 select more.*, null as __auto_cdc_control from (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_kind = 'truncate'
     ) as truncates
 )
 select cast(null as NUMBER(38,0)) as "ID", sequence as __auto_cdc_sequence, 'truncate' as __auto_cdc_kind from truncation where sequence is not null
-) as more;
+) as more
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told."ID", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners";
+drop table if exists shop."customers__auto_cdc_winners_c0ffee000002";
 
 -- auto_cdc: model customers: apply the new events
 
 -- stage the model's rows
-create or replace transient table shop."customers__auto_cdc_stage" as
+create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with evaluated as (
@@ -203,12 +234,12 @@ from told
 ) as src;
 
 -- keep the events that are new
-create or replace transient table shop."customers__auto_cdc_events" as
+create or replace transient table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
@@ -221,19 +252,19 @@ select
     stg.__auto_cdc_sequence,
     stg.__auto_cdc_kind,
     stg.__auto_cdc_hidden
-from shop."customers__auto_cdc_stage" as stg
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 cross join truncation
 where stg.__auto_cdc_is_new and (stg.__auto_cdc_sequence is null or (stg.__auto_cdc_kind <> 'truncate' and (truncation.sequence is null or stg.__auto_cdc_sequence >= truncation.sequence or stg."ID" is null)))
 ) as src;
 
 -- choose each key's greatest event
-create or replace transient table shop."customers__auto_cdc_winners" as
+create or replace transient table shop."customers__auto_cdc_winners_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with ranked as (
     select evt.__auto_cdc_row as __auto_cdc_event, evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden,
         row_number() over (partition by evt."ID" order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop."customers__auto_cdc_events" as evt where true
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt where true
 )
 select __auto_cdc_event, "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
@@ -244,7 +275,7 @@ with counted as (
         count(*) as num_read_rows,
         count(case when __auto_cdc_is_late and __auto_cdc_kind <> 'truncate' then 1 end) as num_late_rows,
         count(case when stg.__auto_cdc_kind = 'truncate' and (known.latest is null or stg.__auto_cdc_sequence > known.latest) then 1 end) as num_new_truncates
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     cross join (select max(__auto_cdc_sequence) as latest from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate') as known
 ),
 found as (
@@ -254,10 +285,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(evt."ID" as varchar), 'null') end) as null_sequence_example,
         count(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar) end) as null_key_0_example
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
 ),
 repeated as (
-    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -268,13 +299,13 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as __auto_cdc_written_1,
         case when evt.__auto_cdc_kind = 'upsert' then evt."CHANGED_AT" end as __auto_cdc_written_2,
         count(*) as __auto_cdc_copies
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
     join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
 places as (
     select var."ID", var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop."customers__auto_cdc_winners" as won on won."ID" = var."ID" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."ID" = var."ID" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."ID", var.__auto_cdc_sequence
 ),
 ties as (
@@ -289,7 +320,7 @@ further as (
     from (
         select coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') as __auto_cdc_locator, won.__auto_cdc_kind
         from shop.customers as tgt
-        join shop."customers__auto_cdc_winners" as won on won."ID" = tgt."ID"
+        join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."ID" = tgt."ID"
     ) as gone
 )
 select *
@@ -299,7 +330,7 @@ cross join ties
 cross join further;
 
 -- write down what becomes of shop.customers  (only if num_new_truncates or num_new_events)
-create or replace transient table shop."customers__auto_cdc_target_changes" as
+create or replace transient table shop."customers__auto_cdc_target_changes_c0ffee000002" as
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
@@ -324,7 +355,7 @@ from (
 with gone (place) as (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
@@ -337,7 +368,7 @@ where not exists (
         and cmp.__auto_cdc_kind = 'upsert'
 )
 and not exists (
-    select 1 from (select "ID" from shop."customers__auto_cdc_winners") as won
+    select 1 from (select "ID" from shop."customers__auto_cdc_winners_c0ffee000002") as won
     where won."ID" = tgt."ID"
 )
 )
@@ -355,7 +386,7 @@ select
     1 as __auto_cdc_step
 from (
 with gone (place) as (
-select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
 )
 select * from gone
 ) as gone where place is not null
@@ -378,10 +409,10 @@ select
 from (
 with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
 with upserts as (
-    select __auto_cdc_event from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
 )
 select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
-from shop."customers__auto_cdc_events" as evt
+from shop."customers__auto_cdc_events_c0ffee000002" as evt
 join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
 )
 select * from born
@@ -392,10 +423,10 @@ select * from born
 select
     count(case when __auto_cdc_step = 0 and __auto_cdc_action = 'gone' then 1 end) as num_deleted_rows,
     count(case when __auto_cdc_step = 2 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from shop."customers__auto_cdc_target_changes";
+from shop."customers__auto_cdc_target_changes_c0ffee000002";
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_new_truncates or num_new_events)
-create or replace transient table shop."customers__auto_cdc_companion_changes" as
+create or replace transient table shop."customers__auto_cdc_companion_changes_c0ffee000002" as
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
@@ -420,7 +451,7 @@ from (
 with gone (place) as (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
@@ -450,7 +481,7 @@ from (
 with born ("ID", __auto_cdc_sequence, __auto_cdc_kind) as (
 with truncation as (
     select max(__auto_cdc_sequence) as sequence from (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage" where __auto_cdc_kind = 'truncate'
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
@@ -472,7 +503,7 @@ select
     2 as __auto_cdc_step
 from (
 with gone (place) as (
-select __auto_cdc_hidden from shop."customers__auto_cdc_winners" where __auto_cdc_hidden is not null
+select __auto_cdc_hidden from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_hidden is not null
 )
 select * from gone
 ) as gone where place is not null
@@ -494,21 +525,19 @@ select
     cast(null as varchar) as __auto_cdc_control
 from (
 with born ("ID", __auto_cdc_sequence, __auto_cdc_kind) as (
-select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners"
+select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002"
 )
 select * from born
 ) as born
 ) as row_born;
 
 -- write down what is left to do  (only if num_new_truncates or num_new_events)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as varchar) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"CHANGED_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]]' as varchar) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"CHANGED_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_events_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_winners_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 ''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''done'' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_new_truncates or num_new_events)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_new_truncates or num_new_events)
 merge into shop.customers as tgt using (
@@ -519,13 +548,13 @@ select
     cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_target_changes"
+select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select "ID", "NAME", "NOTE", "CHANGED_AT", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action = 'born'
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') = src.__auto_cdc_locator
@@ -541,34 +570,38 @@ select
     cast(null as varchar) as __auto_cdc_control,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes"
+select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_companion_changes"
+from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action = 'born'
 union all
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
     cast(null as varchar) as __auto_cdc_kind,
-    cast(null as varchar) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
+drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
+
+-- cross it off  (only if num_new_truncates or num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- read the model's rows, and check what is expected of them
-create or replace transient table shop."customers__auto_cdc_checked" as
+create or replace transient table shop."customers__auto_cdc_checked_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with evaluated as (
@@ -43,10 +43,10 @@ select
     count(case when not chk.__auto_cdc_passes_1 then 1 end) as expectation_1_failed,
     count(case when chk.__auto_cdc_dropped then 1 end) as num_dropped_rows,
     count(case when chk.__auto_cdc_dropped then 1 end) as num_read_rows
-from shop."customers__auto_cdc_checked" as chk;
+from shop."customers__auto_cdc_checked_c0ffee000002" as chk;
 
 -- stage the model's rows
-create or replace transient table shop."customers__auto_cdc_stage" as
+create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
@@ -56,18 +56,18 @@ select
     src."CHANGED_AT" as "CHANGED_AT",
     src.__auto_cdc_sequence as __auto_cdc_sequence,
     src.__auto_cdc_kind as __auto_cdc_kind
-from shop."customers__auto_cdc_checked" as src
+from shop."customers__auto_cdc_checked_c0ffee000002" as src
 where not src.__auto_cdc_dropped
 ) as src;
 
 -- choose each key's greatest event
-create or replace transient table shop."customers__auto_cdc_winners" as
+create or replace transient table shop."customers__auto_cdc_winners_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with ranked as (
     select evt.__auto_cdc_row as __auto_cdc_event, evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind,
         row_number() over (partition by evt."ID" order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop."customers__auto_cdc_stage" as evt where true
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt where true
 )
 select __auto_cdc_event, "ID", __auto_cdc_sequence, __auto_cdc_kind from ranked where __auto_cdc_place = 1
 ) as src;
@@ -77,7 +77,7 @@ with counted as (
     select
         count(*) as num_read_rows,
         0 as num_late_rows
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 found as (
     select
@@ -86,10 +86,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(evt."ID" as varchar), 'null') end) as null_sequence_example,
         count(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar) end) as null_key_0_example
-    from shop."customers__auto_cdc_stage" as evt
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
 ),
 repeated as (
-    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_stage" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -100,13 +100,13 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as __auto_cdc_written_1,
         case when evt.__auto_cdc_kind = 'upsert' then evt."CHANGED_AT" end as __auto_cdc_written_2,
         count(*) as __auto_cdc_copies
-    from shop."customers__auto_cdc_stage" as evt
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
     join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
 places as (
     select var."ID", var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop."customers__auto_cdc_winners" as won on won."ID" = var."ID" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."ID" = var."ID" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."ID", var.__auto_cdc_sequence
 ),
 ties as (
@@ -143,7 +143,7 @@ with dropped_rows as (
         chk."OPERATION" as "OPERATION",
         chk."CHANGED_AT" as "CHANGED_AT",
         substr(case when not chk.__auto_cdc_passes_0 then ', named' else '' end || case when not chk.__auto_cdc_passes_1 then ', recent' else '' end, 3) as _failed_expectations
-    from shop."customers__auto_cdc_checked" as chk
+    from shop."customers__auto_cdc_checked_c0ffee000002" as chk
     where chk.__auto_cdc_dropped
 ),
 placed as (
@@ -163,12 +163,23 @@ from placed
 where __auto_cdc_place = 1;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
+create table shop.customers__auto_cdc (
     "ID" NUMBER(38,0),
     __auto_cdc_sequence TIMESTAMP_NTZ(9),
     __auto_cdc_kind varchar,
     __auto_cdc_control varchar
 ) cluster by ("ID");
+
+-- create the companion
+insert into shop.customers__auto_cdc ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select whose."ID", whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_control from (
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 create or replace table shop.customers (
@@ -181,17 +192,18 @@ create or replace table shop.customers (
 -- create the target
 insert into shop.customers ("ID", "NAME", "NOTE", "CHANGED_AT")
 with upserts as (
-    select __auto_cdc_event from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
 )
 select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
-from shop."customers__auto_cdc_stage" as evt
+from shop."customers__auto_cdc_stage_c0ffee000002" as evt
 join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row;
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+merge into shop.customers__auto_cdc as tgt using (
+select told."ID", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
@@ -199,8 +211,27 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": ["NUMBER(38,0)"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "TIMESTAMP_NTZ(9)", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
-select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners"
-) as more;
+select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002"
+) as more
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told."ID", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- let old tombstones go
 merge into shop.customers__auto_cdc as tgt using (
@@ -214,16 +245,16 @@ on __auto_cdc_kind = 'delete' and __auto_cdc_sequence < src.bound
 when matched then delete;
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
+drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_checked";
+drop table if exists shop."customers__auto_cdc_checked_c0ffee000002";
 
 -- auto_cdc: model customers: apply the new events
 
 -- read the model's rows, and check what is expected of them
-create or replace transient table shop."customers__auto_cdc_checked" as
+create or replace transient table shop."customers__auto_cdc_checked_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with evaluated as (
@@ -265,10 +296,10 @@ select
     count(case when not chk.__auto_cdc_passes_1 then 1 end) as expectation_1_failed,
     count(case when chk.__auto_cdc_dropped then 1 end) as num_dropped_rows,
     count(case when chk.__auto_cdc_dropped then 1 end) as num_read_rows
-from shop."customers__auto_cdc_checked" as chk;
+from shop."customers__auto_cdc_checked_c0ffee000002" as chk;
 
 -- stage the model's rows
-create or replace transient table shop."customers__auto_cdc_stage" as
+create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with evaluated as (
@@ -279,7 +310,7 @@ with evaluated as (
         src."CHANGED_AT" as "CHANGED_AT",
         src.__auto_cdc_sequence as __auto_cdc_sequence,
         src.__auto_cdc_kind as __auto_cdc_kind
-    from shop."customers__auto_cdc_checked" as src
+    from shop."customers__auto_cdc_checked_c0ffee000002" as src
     where not src.__auto_cdc_dropped
 ),
 told as (
@@ -301,13 +332,13 @@ from told
 ) as src;
 
 -- choose each key's greatest event
-create or replace transient table shop."customers__auto_cdc_winners" as
+create or replace transient table shop."customers__auto_cdc_winners_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with ranked as (
     select evt.__auto_cdc_row as __auto_cdc_event, evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden,
         row_number() over (partition by evt."ID" order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop."customers__auto_cdc_stage" as evt where evt.__auto_cdc_is_new
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt where evt.__auto_cdc_is_new
 )
 select __auto_cdc_event, "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
@@ -317,7 +348,7 @@ with counted as (
     select
         count(*) as num_read_rows,
         count(case when __auto_cdc_is_late and __auto_cdc_kind <> 'truncate' then 1 end) as num_late_rows
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 found as (
     select
@@ -326,10 +357,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(evt."ID" as varchar), 'null') end) as null_sequence_example,
         count(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar) end) as null_key_0_example
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as evt
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as evt
 ),
 repeated as (
-    select "ID", __auto_cdc_sequence from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -340,13 +371,13 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as __auto_cdc_written_1,
         case when evt.__auto_cdc_kind = 'upsert' then evt."CHANGED_AT" end as __auto_cdc_written_2,
         count(*) as __auto_cdc_copies
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as evt
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as evt
     join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
 places as (
     select var."ID", var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop."customers__auto_cdc_winners" as won on won."ID" = var."ID" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."ID" = var."ID" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."ID", var.__auto_cdc_sequence
 ),
 ties as (
@@ -361,7 +392,7 @@ further as (
     from (
         select coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') as __auto_cdc_locator, won.__auto_cdc_kind
         from shop.customers as tgt
-        join shop."customers__auto_cdc_winners" as won on won."ID" = tgt."ID"
+        join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."ID" = tgt."ID"
     ) as gone
 )
 select *
@@ -392,7 +423,7 @@ with dropped_rows as (
         chk."OPERATION" as "OPERATION",
         chk."CHANGED_AT" as "CHANGED_AT",
         substr(case when not chk.__auto_cdc_passes_0 then ', named' else '' end || case when not chk.__auto_cdc_passes_1 then ', recent' else '' end, 3) as _failed_expectations
-    from shop."customers__auto_cdc_checked" as chk
+    from shop."customers__auto_cdc_checked_c0ffee000002" as chk
     where chk.__auto_cdc_dropped
 ),
 placed as (
@@ -425,7 +456,7 @@ from (
         0 as __auto_cdc_step
     from (
     with gone (place) as (
-    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
     )
     select * from gone
     ) as gone where place is not null
@@ -447,10 +478,10 @@ from (
     from (
     with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
     with upserts as (
-        select __auto_cdc_event from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+        select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
     )
     select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
-    from shop."customers__auto_cdc_stage" as evt
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
     join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
     )
     select * from born
@@ -459,14 +490,12 @@ from (
 ) as changes;
 
 -- write down what is left to do  (only if num_new_events)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as varchar) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from shop.\\"customers__auto_cdc_winners\\" as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    with upserts as (\\n        select __auto_cdc_event from shop.\\"customers__auto_cdc_winners\\" where __auto_cdc_kind = ''upsert''\\n    )\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage\\" as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from shop.\\"customers__auto_cdc_winners\\" as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    with upserts as (\\n        select __auto_cdc_event from shop.\\"customers__auto_cdc_winners\\" where __auto_cdc_kind = ''upsert''\\n    )\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage\\" as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"CHANGED_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(null as varchar) as __auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select __auto_cdc_hidden from shop.\\"customers__auto_cdc_winners\\" where __auto_cdc_hidden is not null\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind) as (\\n    select \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind from shop.\\"customers__auto_cdc_winners\\"\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(null as varchar) as __auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select __auto_cdc_hidden from shop.\\"customers__auto_cdc_winners\\" where __auto_cdc_hidden is not null\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind) as (\\n    select \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind from shop.\\"customers__auto_cdc_winners\\"\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]]' as varchar) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    with upserts as (\\n        select __auto_cdc_event from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" where __auto_cdc_kind = ''upsert''\\n    )\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    with upserts as (\\n        select __auto_cdc_event from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" where __auto_cdc_kind = ''upsert''\\n    )\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"CHANGED_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(null as varchar) as __auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select __auto_cdc_hidden from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" where __auto_cdc_hidden is not null\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind) as (\\n    select \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind from shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(null as varchar) as __auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select __auto_cdc_hidden from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" where __auto_cdc_hidden is not null\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind) as (\\n    select \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind from shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_winners_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_checked_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 ''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''done'' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_new_events)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_new_events)
 merge into shop.customers as tgt using (
@@ -488,7 +517,7 @@ select __auto_cdc_locator from (
         0 as __auto_cdc_step
     from (
     with gone (place) as (
-    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
     )
     select * from gone
     ) as gone where place is not null
@@ -510,10 +539,10 @@ select __auto_cdc_locator from (
     from (
     with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
     with upserts as (
-        select __auto_cdc_event from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+        select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
     )
     select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
-    from shop."customers__auto_cdc_stage" as evt
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
     join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
     )
     select * from born
@@ -536,7 +565,7 @@ from (
         0 as __auto_cdc_step
     from (
     with gone (place) as (
-    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
     )
     select * from gone
     ) as gone where place is not null
@@ -558,10 +587,10 @@ from (
     from (
     with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
     with upserts as (
-        select __auto_cdc_event from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+        select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
     )
     select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
-    from shop."customers__auto_cdc_stage" as evt
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
     join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
     )
     select * from born
@@ -594,7 +623,7 @@ select __auto_cdc_locator from (
         0 as __auto_cdc_step
     from (
     with gone (place) as (
-    select __auto_cdc_hidden from shop."customers__auto_cdc_winners" where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_hidden is not null
     )
     select * from gone
     ) as gone where place is not null
@@ -615,7 +644,7 @@ select __auto_cdc_locator from (
         cast(null as varchar) as __auto_cdc_control
     from (
     with born ("ID", __auto_cdc_sequence, __auto_cdc_kind) as (
-    select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners"
+    select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002"
     )
     select * from born
     ) as born
@@ -637,7 +666,7 @@ from (
         0 as __auto_cdc_step
     from (
     with gone (place) as (
-    select __auto_cdc_hidden from shop."customers__auto_cdc_winners" where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_hidden is not null
     )
     select * from gone
     ) as gone where place is not null
@@ -658,7 +687,7 @@ from (
         cast(null as varchar) as __auto_cdc_control
     from (
     with born ("ID", __auto_cdc_sequence, __auto_cdc_kind) as (
-    select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners"
+    select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002"
     )
     select * from born
     ) as born
@@ -670,13 +699,24 @@ select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
     cast(null as varchar) as __auto_cdc_kind,
-    cast(null as varchar) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- free the working tables
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
+-- auto_cdc: next statement
+drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
+-- auto_cdc: next statement
+drop table if exists shop."customers__auto_cdc_checked_c0ffee000002";
+
+-- cross it off  (only if num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- let old tombstones go
 merge into shop.customers__auto_cdc as tgt using (
@@ -688,10 +728,3 @@ select __auto_cdc_sequence from shop.customers__auto_cdc
 ) as src
 on __auto_cdc_kind = 'delete' and __auto_cdc_sequence < src.bound
 when matched then delete;
-
--- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_checked";

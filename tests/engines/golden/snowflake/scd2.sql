@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace transient table shop."customers__auto_cdc_stage" as
+create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
@@ -23,7 +23,7 @@ with counted as (
     select
         count(*) as num_read_rows,
         0 as num_late_rows
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 found as (
     select
@@ -32,10 +32,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(evt."ID" as varchar), 'null') end) as null_sequence_example,
         count(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar) end) as null_key_0_example
-    from shop."customers__auto_cdc_stage" as evt
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
 ),
 repeated as (
-    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_stage" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -45,7 +45,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt."NAME" end as __auto_cdc_written_0,
         case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as __auto_cdc_written_1,
         count(*) as __auto_cdc_copies
-    from shop."customers__auto_cdc_stage" as evt
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
     join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5
 ),
@@ -66,17 +66,17 @@ cross join found
 cross join ties;
 
 -- cut the touched timelines into runs
-create or replace transient table shop."customers__auto_cdc_timeline" as
+create or replace transient table shop."customers__auto_cdc_timeline_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with repeated as (
-    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_stage" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt."ID", evt.__auto_cdc_sequence order by evt.__auto_cdc_kind, evt."ID" desc nulls last, evt."NAME" desc nulls last, evt."NOTE" desc nulls last) as place
-        from shop."customers__auto_cdc_stage" as evt
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
         join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     ) as ranked where place > 1
 ),
@@ -90,7 +90,7 @@ ordered as (
             lag(evt.__auto_cdc_kind) over (partition by evt."ID" order by evt.__auto_cdc_sequence) as __auto_cdc_previous,
             lag(evt.__auto_cdc_row) over (partition by evt."ID" order by evt.__auto_cdc_sequence) as __auto_cdc_previous_event,
             lag(evt.__auto_cdc_sequence) over (partition by evt."ID" order by evt.__auto_cdc_sequence) as __auto_cdc_previous_sequence
-        from shop."customers__auto_cdc_stage" as evt
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
     where evt.__auto_cdc_row not in (select locator from copies)
     ) as neighbours
     where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
@@ -101,8 +101,8 @@ differing as (
         select __auto_cdc_event, __auto_cdc_previous_event from ordered
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_event, "NAME" from shop."customers__auto_cdc_stage") as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, "NAME" from shop."customers__auto_cdc_stage") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    join (select __auto_cdc_row as __auto_cdc_event, "NAME" from shop."customers__auto_cdc_stage_c0ffee000002") as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, "NAME" from shop."customers__auto_cdc_stage_c0ffee000002") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this."NAME" is distinct from that."NAME"
 ),
 marked as (
@@ -140,7 +140,7 @@ from bounded as evt
 ) as src;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
+create table shop.customers__auto_cdc (
     "ID" NUMBER(38,0),
     __auto_cdc_sequence TIMESTAMP_NTZ(9),
     __auto_cdc_kind varchar,
@@ -148,6 +148,19 @@ create or replace table shop.customers__auto_cdc (
     "NOTE" VARCHAR(16777216),
     __auto_cdc_control varchar
 ) cluster by ("ID");
+
+-- create the companion
+insert into shop.customers__auto_cdc ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control)
+select whose."ID", whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_run_start, whose."NOTE", whose.__auto_cdc_control from (
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
+    cast(null as VARCHAR(16777216)) as "NOTE",
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 create or replace table shop.customers (
@@ -162,18 +175,19 @@ create or replace table shop.customers (
 insert into shop.customers ("ID", "NAME", "NOTE", "__START_AT", "__END_AT")
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where __auto_cdc_last and not __auto_cdc_same
 )
 select evt."ID", evt."NAME", evt."NOTE", run.__auto_cdc_run_start as "__START_AT", run.__auto_cdc_run_end as "__END_AT"
-from shop."customers__auto_cdc_stage" as evt
+from shop."customers__auto_cdc_stage_c0ffee000002" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row;
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control)
+merge into shop.customers__auto_cdc as tgt using (
+select told."ID", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_run_start, told."NOTE", told.__auto_cdc_control from (
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
@@ -185,23 +199,44 @@ union all
 select more.*, null as __auto_cdc_control from (
 with missing as (
     select __auto_cdc_event, "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where __auto_cdc_hides
 )
 select missing."ID", missing.__auto_cdc_sequence, missing.__auto_cdc_kind, missing.__auto_cdc_run_start, case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as "NOTE"
-from shop."customers__auto_cdc_stage" as evt
+from shop."customers__auto_cdc_stage_c0ffee000002" as evt
 join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
-) as more;
+) as more
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told."ID", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_run_start, told."NOTE", told.__auto_cdc_control from (
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
+    cast(null as VARCHAR(16777216)) as "NOTE",
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src."NOTE", src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_timeline";
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002";
 
 -- auto_cdc: model customers: apply the new events
 
 -- stage the model's rows
-create or replace transient table shop."customers__auto_cdc_stage" as
+create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
@@ -219,24 +254,24 @@ from (
 ) as src;
 
 -- find the versions of the keys
-create or replace transient table shop."customers__auto_cdc_stored" as
+create or replace transient table shop."customers__auto_cdc_stored_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select tgt."ID",
     tgt."__START_AT" as __auto_cdc_sequence, tgt."__END_AT" as __auto_cdc_old_end, coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar), '-') as __auto_cdc_locator
 from shop.customers as tgt
-join (select distinct "ID" from shop."customers__auto_cdc_stage") as stg on stg."ID" = tgt."ID"
+join (select distinct "ID" from shop."customers__auto_cdc_stage_c0ffee000002") as stg on stg."ID" = tgt."ID"
 ) as src;
 
 -- keep the events that are new
-create or replace transient table shop."customers__auto_cdc_events" as
+create or replace transient table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with hidden as (
     select cmp."ID", cmp.__auto_cdc_sequence from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'delete'
     union all
     select cmp."ID", cmp.__auto_cdc_sequence from shop.customers__auto_cdc as cmp
-    join shop."customers__auto_cdc_stored" as tgt on tgt."ID" = cmp."ID" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end)
+    join shop."customers__auto_cdc_stored_c0ffee000002" as tgt on tgt."ID" = cmp."ID" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end)
     where cmp.__auto_cdc_kind = 'upsert'
 )
 select
@@ -245,9 +280,9 @@ select
     stg."NOTE",
     stg.__auto_cdc_sequence,
     stg.__auto_cdc_kind
-from shop."customers__auto_cdc_stage" as stg
-where not exists (select 1 from shop."customers__auto_cdc_stored" as known where known."ID" = stg."ID" and known.__auto_cdc_sequence = stg.__auto_cdc_sequence)
-and not exists (select 1 from shop."customers__auto_cdc_stored" as known where known."ID" = stg."ID" and known.__auto_cdc_old_end = stg.__auto_cdc_sequence)
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
+where not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as known where known."ID" = stg."ID" and known.__auto_cdc_sequence = stg.__auto_cdc_sequence)
+and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as known where known."ID" = stg."ID" and known.__auto_cdc_old_end = stg.__auto_cdc_sequence)
 and not exists (select 1 from hidden as known where known."ID" = stg."ID" and known.__auto_cdc_sequence = stg.__auto_cdc_sequence)
 ) as src;
 
@@ -255,7 +290,7 @@ and not exists (select 1 from hidden as known where known."ID" = stg."ID" and kn
 with counted as (
     select
         count(*) as num_read_rows
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 found as (
     select
@@ -264,10 +299,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(evt."ID" as varchar), 'null') end) as null_sequence_example,
         count(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar) end) as null_key_0_example
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
 ),
 repeated as (
-    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -277,7 +312,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt."NAME" end as __auto_cdc_written_0,
         case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as __auto_cdc_written_1,
         count(*) as __auto_cdc_copies
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
     join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5
 ),
@@ -294,14 +329,14 @@ ties as (
 ),
 late as (
     select (
-    select count(*) from shop."customers__auto_cdc_events" as evt
+    select count(*) from shop."customers__auto_cdc_events_c0ffee000002" as evt
     join (
         select "ID", max(__auto_cdc_sequence) as __auto_cdc_latest from (
-            select "ID", coalesce(__auto_cdc_old_end, __auto_cdc_sequence) as __auto_cdc_sequence from shop."customers__auto_cdc_stored"
+            select "ID", coalesce(__auto_cdc_old_end, __auto_cdc_sequence) as __auto_cdc_sequence from shop."customers__auto_cdc_stored_c0ffee000002"
             union all
             select cmp."ID", cmp.__auto_cdc_sequence
             from shop.customers__auto_cdc as cmp
-            join (select distinct "ID" from shop."customers__auto_cdc_events") as evt on evt."ID" = cmp."ID"
+            join (select distinct "ID" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."ID" = cmp."ID"
         ) as known group by "ID"
     ) as head on head."ID" = evt."ID" and evt.__auto_cdc_sequence < head.__auto_cdc_latest) as num_late_rows
 )
@@ -312,16 +347,16 @@ cross join ties
 cross join late;
 
 -- line up the events of the touched keys  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_line" as
+create or replace transient table shop."customers__auto_cdc_line_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with touched as (
     select "ID", min(__auto_cdc_sequence) as __auto_cdc_first
-    from shop."customers__auto_cdc_events" group by "ID"
+    from shop."customers__auto_cdc_events_c0ffee000002" group by "ID"
 ),
 reached as (
     select past."ID", past.__auto_cdc_sequence, past.__auto_cdc_old_end, past.__auto_cdc_locator
-    from shop."customers__auto_cdc_stored" as past
+    from shop."customers__auto_cdc_stored_c0ffee000002" as past
     join touched on touched."ID" = past."ID"
     where past.__auto_cdc_old_end is null or past.__auto_cdc_old_end > touched.__auto_cdc_first
 ),
@@ -363,7 +398,7 @@ select
     cast(null as varchar) as __auto_cdc_hidden,
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
     cast(null as varchar) as __auto_cdc_shows
-from shop."customers__auto_cdc_events" as evt
+from shop."customers__auto_cdc_events_c0ffee000002" as evt
 union all
 select
     tgt."ID" as "ID",
@@ -432,17 +467,17 @@ where cmp.__auto_cdc_kind = 'delete' and not exists (
 ) as src;
 
 -- cut the touched timelines into runs  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_timeline" as
+create or replace transient table shop."customers__auto_cdc_timeline_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with repeated as (
-    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
+    select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "ID", __auto_cdc_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt."ID", evt.__auto_cdc_sequence order by evt.__auto_cdc_kind, evt."ID" desc nulls last, evt."NAME" desc nulls last, evt."NOTE" desc nulls last) as place
-        from shop."customers__auto_cdc_line" as evt
+        from shop."customers__auto_cdc_line_c0ffee000002" as evt
         join repeated on evt."ID" = repeated."ID" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     ) as ranked where place > 1
 ),
@@ -461,7 +496,7 @@ ordered as (
             lag(evt.__auto_cdc_kind) over (partition by evt."ID" order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous,
             lag(evt.__auto_cdc_row) over (partition by evt."ID" order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_event,
             lag(evt.__auto_cdc_sequence) over (partition by evt."ID" order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_sequence
-        from shop."customers__auto_cdc_line" as evt
+        from shop."customers__auto_cdc_line_c0ffee000002" as evt
     where evt.__auto_cdc_row not in (select locator from copies)
     ) as neighbours
     where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
@@ -472,8 +507,8 @@ differing as (
         select __auto_cdc_event, __auto_cdc_previous_event from ordered
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_event, "NAME" from shop."customers__auto_cdc_line") as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, "NAME" from shop."customers__auto_cdc_line") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    join (select __auto_cdc_row as __auto_cdc_event, "NAME" from shop."customers__auto_cdc_line_c0ffee000002") as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, "NAME" from shop."customers__auto_cdc_line_c0ffee000002") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this."NAME" is distinct from that."NAME"
 ),
 marked as (
@@ -521,9 +556,9 @@ select
 from bounded as evt
 left join bounded as past on evt.__auto_cdc_last and past."ID" = evt."ID"
     and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
-left join (select __auto_cdc_row as __auto_cdc_event, "NOTE" from shop."customers__auto_cdc_line") as this
+left join (select __auto_cdc_row as __auto_cdc_event, "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as this
     on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
-left join (select __auto_cdc_shows, "NOTE" from shop."customers__auto_cdc_line" where __auto_cdc_shows is not null) as shown
+left join (select __auto_cdc_shows, "NOTE" from shop."customers__auto_cdc_line_c0ffee000002" where __auto_cdc_shows is not null) as shown
     on shown.__auto_cdc_shows = past.__auto_cdc_locator
 ) as src;
 
@@ -532,7 +567,7 @@ with stored as (
     select 'ID=' || coalesce(cast(evt."ID" as varchar), 'null') || ' from ' || coalesce(cast(evt.__auto_cdc_sequence as varchar), 'null') as example,
         evt.__auto_cdc_sequence as start_at, evt.__auto_cdc_old_end as end_at,
         lead(evt.__auto_cdc_sequence) over (partition by evt."ID" order by evt.__auto_cdc_sequence) as next_start_at
-    from shop."customers__auto_cdc_line" as evt where evt.__auto_cdc_locator is not null
+    from shop."customers__auto_cdc_line_c0ffee000002" as evt where evt.__auto_cdc_locator is not null
 ),
 crossed as (
     select example from stored
@@ -542,9 +577,9 @@ crossed as (
 orphaned as (
     select coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_control as varchar), '-') as locator
     from shop.customers__auto_cdc as cmp
-    join (select distinct "ID" from shop."customers__auto_cdc_events") as evt on evt."ID" = cmp."ID"
+    join (select distinct "ID" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."ID" = cmp."ID"
     where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop."customers__auto_cdc_stored" as tgt where tgt."ID" = cmp."ID" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as tgt where tgt."ID" = cmp."ID" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
 select
     case when false then count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) else 0 end as num_versions_ended_and_few,
@@ -557,10 +592,10 @@ select
     count(case when __auto_cdc_locator is not null then 1 end) - count(case when __auto_cdc_same then 1 end) - count(case when __auto_cdc_last and not __auto_cdc_same and __auto_cdc_replaces is not null then 1 end) as num_deleted_rows,
     (select count(*) from crossed) as crossed_versions,
     (select min(example) from crossed) as crossed_versions_example
-from shop."customers__auto_cdc_timeline";
+from shop."customers__auto_cdc_timeline_c0ffee000002";
 
 -- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create or replace transient table shop."customers__auto_cdc_target_changes" as
+create or replace transient table shop."customers__auto_cdc_target_changes_c0ffee000002" as
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
@@ -586,9 +621,9 @@ select
 from (
 with gone (place) as (
 with kept as (
-    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline" where __auto_cdc_same and not __auto_cdc_moved
+    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline_c0ffee000002" where __auto_cdc_same and not __auto_cdc_moved
 )
-select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
+select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline_c0ffee000002" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 )
 select * from gone
@@ -615,11 +650,11 @@ from (
 with born ("ID", "NAME", "NOTE", "__START_AT", "__END_AT") as (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where __auto_cdc_last and not (__auto_cdc_same and not __auto_cdc_moved)
 )
 select evt."ID", evt."NAME", evt."NOTE", run.__auto_cdc_run_start as "__START_AT", run.__auto_cdc_run_end as "__END_AT"
-from shop."customers__auto_cdc_line" as evt
+from shop."customers__auto_cdc_line_c0ffee000002" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 )
 select * from born
@@ -639,7 +674,7 @@ select
 from (
 with ended (place, value) as (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
-from shop."customers__auto_cdc_timeline"
+from shop."customers__auto_cdc_timeline_c0ffee000002"
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 )
 select * from ended
@@ -658,9 +693,9 @@ select
 from (
 with gone (place) as (
 with kept as (
-    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline" where __auto_cdc_same
+    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline_c0ffee000002" where __auto_cdc_same
 )
-select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
+select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline_c0ffee000002" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 )
 select * from gone
@@ -687,11 +722,11 @@ from (
 with born ("ID", "NAME", "NOTE", "__START_AT", "__END_AT") as (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where __auto_cdc_last and not __auto_cdc_same
 )
 select evt."ID", evt."NAME", evt."NOTE", run.__auto_cdc_run_start as "__START_AT", run.__auto_cdc_run_end as "__END_AT"
-from shop."customers__auto_cdc_line" as evt
+from shop."customers__auto_cdc_line_c0ffee000002" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 )
 select * from born
@@ -699,7 +734,7 @@ select * from born
 ) as row_born;
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create or replace transient table shop."customers__auto_cdc_companion_changes" as
+create or replace transient table shop."customers__auto_cdc_companion_changes_c0ffee000002" as
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
@@ -729,11 +764,11 @@ with gone (place) as (
 with orphaned as (
     select coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_control as varchar), '-') as locator
     from shop.customers__auto_cdc as cmp
-    join (select distinct "ID" from shop."customers__auto_cdc_events") as evt on evt."ID" = cmp."ID"
+    join (select distinct "ID" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."ID" = cmp."ID"
     where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop."customers__auto_cdc_stored" as tgt where tgt."ID" = cmp."ID" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as tgt where tgt."ID" = cmp."ID" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
-select __auto_cdc_hidden as locator from shop."customers__auto_cdc_timeline"
+select __auto_cdc_hidden as locator from shop."customers__auto_cdc_timeline_c0ffee000002"
 where __auto_cdc_hidden is not null and not (__auto_cdc_hides and __auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start))
 union all
 select locator from orphaned
@@ -764,11 +799,11 @@ from (
 with born ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE") as (
 with missing as (
     select __auto_cdc_event, "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where __auto_cdc_hides and not (__auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start))
 )
 select missing."ID", missing.__auto_cdc_sequence, missing.__auto_cdc_kind, missing.__auto_cdc_run_start, case when evt.__auto_cdc_kind = 'upsert' then evt."NOTE" end as "NOTE"
-from shop."customers__auto_cdc_line" as evt
+from shop."customers__auto_cdc_line_c0ffee000002" as evt
 join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 )
 select * from born
@@ -776,14 +811,12 @@ select * from born
 ) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as varchar) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \\"__END_AT\\" = src.\\"__END_AT\\"\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"__START_AT\\", src.\\"__END_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.\\"NOTE\\", src.__auto_cdc_control)"]]]' as varchar) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \\"__END_AT\\" = src.\\"__END_AT\\"\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"__START_AT\\", src.\\"__END_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_events_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stored_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_line_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_timeline_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 ''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''done'' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.\\"NOTE\\", src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
 merge into shop.customers as tgt using (
@@ -795,17 +828,17 @@ select
     cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_target_changes"
+select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select "ID", "NAME", "NOTE", "__START_AT", "__END_AT", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action = 'born'
 union all
 select "ID", "NAME", "NOTE", "__START_AT", "__END_AT", __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar), '-') = src.__auto_cdc_locator
@@ -824,13 +857,13 @@ select
     cast(null as varchar) as __auto_cdc_control,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes"
+select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_companion_changes"
+from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action = 'born'
 union all
 select
@@ -839,25 +872,29 @@ select
     cast(null as varchar) as __auto_cdc_kind,
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
     cast(null as VARCHAR(16777216)) as "NOTE",
-    cast(null as varchar) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src."NOTE", src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_stored"
+drop table if exists shop."customers__auto_cdc_stored_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_line"
+drop table if exists shop."customers__auto_cdc_line_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_timeline"
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
+
+-- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace transient table shop."customers__auto_cdc_stage" as
+create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
@@ -18,11 +18,11 @@ from (
 ) as src;
 
 -- list the versions
-create or replace transient table shop."customers__auto_cdc_versions" as
+create or replace transient table shop."customers__auto_cdc_versions_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with versions_read as (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage"
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
@@ -46,11 +46,11 @@ select
     case when count(ver.__auto_cdc_place) > 1 then 1 else 0 end as num_several_versions,
     case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions
-from shop."customers__auto_cdc_versions" as ver;
+from shop."customers__auto_cdc_versions_c0ffee000002" as ver;
 
 -- check the snapshot  (only if num_at_most_one_version)
 with counted as (
-    select count(*) as num_read_rows from shop."customers__auto_cdc_stage"
+    select count(*) as num_read_rows from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -58,24 +58,24 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(stg."ID" as varchar), 'null') end) as null_version_example,
         count(case when stg."ID" is null then 1 end) as null_key_0,
         min(case when stg."ID" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar), 'null') end) as null_key_0_example
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 repeated as (
-    select stg."ID", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage" as stg
+    select stg."ID", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     group by stg."ID", stg.__auto_cdc_sequence having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('ID=' || coalesce(cast(repeated."ID" as varchar), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- check the snapshots  (only if num_several_versions)
 with counted as (
-    select count(*) as num_read_rows from shop."customers__auto_cdc_stage"
+    select count(*) as num_read_rows from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -83,17 +83,17 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(stg."ID" as varchar), 'null') end) as null_version_example,
         count(case when stg."ID" is null then 1 end) as null_key_0,
         min(case when stg."ID" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar), 'null') end) as null_key_0_example
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 repeated as (
-    select stg."ID", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage" as stg
+    select stg."ID", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     group by stg."ID", stg.__auto_cdc_sequence having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('ID=' || coalesce(cast(repeated."ID" as varchar), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -104,7 +104,7 @@ with stored as (
 ),
 sizes as (
     select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
-    from shop."customers__auto_cdc_versions" as ver left join shop."customers__auto_cdc_stage" as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    from shop."customers__auto_cdc_versions_c0ffee000002" as ver left join shop."customers__auto_cdc_stage_c0ffee000002" as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
     where ver.__auto_cdc_place is not null
     group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
 ),
@@ -115,15 +115,15 @@ before as (
 ),
 present as (
     select stg."ID", ver.__auto_cdc_place
-    from shop."customers__auto_cdc_stage" as stg
-    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
+    join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
 ),
 past as (
     select "ID", __auto_cdc_place + 1 as __auto_cdc_place from present
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
     where not exists (
         select 1 from present as now where now."ID" = past."ID" and now.__auto_cdc_place = past.__auto_cdc_place
     )
@@ -138,12 +138,23 @@ select *
 from greedy;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
+create table shop.customers__auto_cdc (
     "ID" NUMBER(38,0),
     __auto_cdc_sequence TIMESTAMP_NTZ(9),
     __auto_cdc_kind varchar,
     __auto_cdc_control varchar
 ) cluster by ("ID");
+
+-- create the companion
+insert into shop.customers__auto_cdc ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select whose."ID", whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_control from (
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 create or replace table shop.customers (
@@ -155,13 +166,14 @@ create or replace table shop.customers (
 
 -- create the target
 insert into shop.customers ("ID", "NAME", "NOTE", "OPERATION")
-select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_stage" where __auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null);
+select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null);
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+merge into shop.customers__auto_cdc as tgt using (
+select told."ID", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
@@ -170,23 +182,42 @@ select
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as NUMBER(38,0)) as "ID", max(__auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind
-from shop."customers__auto_cdc_versions"
+from shop."customers__auto_cdc_versions_c0ffee000002"
 ) as more
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as NUMBER(38,0)) as "ID", __auto_cdc_sequence as __auto_cdc_sequence, cast(null as varchar) as __auto_cdc_kind
-from shop."customers__auto_cdc_versions"
-) as more;
+from shop."customers__auto_cdc_versions_c0ffee000002"
+) as more
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told."ID", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_versions";
+drop table if exists shop."customers__auto_cdc_versions_c0ffee000002";
 
 -- auto_cdc: model customers: apply the new snapshots
 
 -- stage the model's rows
-create or replace transient table shop."customers__auto_cdc_stage" as
+create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with evaluated as (
@@ -237,11 +268,11 @@ from paired
 ) as src;
 
 -- list the versions
-create or replace transient table shop."customers__auto_cdc_versions" as
+create or replace transient table shop."customers__auto_cdc_versions_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with versions_read as (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage"
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
@@ -270,7 +301,7 @@ select
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions,
     count(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as num_late_versions,
     cast(max(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as varchar) || ' (the last one is ' || cast((select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as varchar) || ')' as num_late_versions_example
-from shop."customers__auto_cdc_versions" as ver;
+from shop."customers__auto_cdc_versions_c0ffee000002" as ver;
 
 -- check the snapshot  (only if num_at_most_one_version)
 with counted as (
@@ -279,7 +310,7 @@ with counted as (
         count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
         (select count(*) from (select tgt."ID" from shop.customers as tgt) as standing)
             - count(case when not __auto_cdc_is_read then 1 end) as met
-    from shop."customers__auto_cdc_stage"
+    from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -287,10 +318,10 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(stg."ID" as varchar), 'null') end) as null_version_example,
         count(case when stg."ID" is null then 1 end) as null_key_0,
         min(case when stg."ID" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar), 'null') end) as null_key_0_example
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
 ),
 repeated as (
-    select stg."ID", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg cross join counted
+    select stg."ID", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg cross join counted
     where stg.__auto_cdc_locator is null or counted.paired > counted.met
     group by stg."ID", stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
 ),
@@ -298,7 +329,7 @@ duplicated as (
     select count(*) as duplicate_keys, min('ID=' || coalesce(cast(repeated."ID" as varchar), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -310,7 +341,7 @@ with counted as (
         count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
         (select count(*) from (select tgt."ID" from shop.customers as tgt) as standing)
             - count(case when not __auto_cdc_is_read then 1 end) as met
-    from shop."customers__auto_cdc_stage"
+    from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -318,23 +349,23 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(stg."ID" as varchar), 'null') end) as null_version_example,
         count(case when stg."ID" is null then 1 end) as null_key_0,
         min(case when stg."ID" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar), 'null') end) as null_key_0_example
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
 ),
 repeated as (
-    select stg."ID", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    select stg."ID", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
     group by stg."ID", stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('ID=' || coalesce(cast(repeated."ID" as varchar), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- keep what differs from the target  (only if num_single_versions)
-create or replace transient table shop."customers__auto_cdc_winners" as
+create or replace transient table shop."customers__auto_cdc_winners_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
@@ -342,27 +373,27 @@ select
     stg."NAME" as "NAME",
     stg."NOTE" as "NOTE",
     stg."OPERATION" as "OPERATION",
-    (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+    (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
     case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
     stg.__auto_cdc_locator
-from shop."customers__auto_cdc_stage" as stg
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as src;
 
 -- count the differences  (only if num_single_versions)
 with counted as (
-    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop."customers__auto_cdc_winners"
+    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop."customers__auto_cdc_winners_c0ffee000002"
 ),
 by_hand as (
     select count(*) as repeated_keys, min('ID=' || coalesce(cast(found."ID" as varchar), 'null')) as repeated_keys_example
-    from (select "ID" from shop."customers__auto_cdc_winners" group by "ID" having count(*) > 1) as found
+    from (select "ID" from shop."customers__auto_cdc_winners_c0ffee000002" group by "ID" having count(*) > 1) as found
 ),
 stored as (
     select count(*) as __auto_cdc_copies from shop.customers
 ),
 sizes as (
     select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
-    from shop."customers__auto_cdc_versions" as ver left join (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    from shop."customers__auto_cdc_versions_c0ffee000002" as ver left join (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
     where ver.__auto_cdc_place is not null
     group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
 ),
@@ -373,8 +404,8 @@ before as (
 ),
 present as (
     select stg."ID", ver.__auto_cdc_place
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
-    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
+    join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
 ),
 past as (
     select "ID", __auto_cdc_place + 1 as __auto_cdc_place from present
@@ -383,7 +414,7 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
     where not exists (
         select 1 from present as now where now."ID" = past."ID" and now.__auto_cdc_place = past.__auto_cdc_place
     )
@@ -398,30 +429,30 @@ select *
 from counted cross join by_hand cross join greedy;
 
 -- compare the snapshots  (only if num_several_versions)
-create or replace transient table shop."customers__auto_cdc_winners" as
+create or replace transient table shop."customers__auto_cdc_winners_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select stg."ID" as "ID", stg."NAME" as "NAME", stg."NOTE" as "NOTE", stg."OPERATION" as "OPERATION", stg.__auto_cdc_sequence, 'upsert' as __auto_cdc_kind
-from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) and not stg.__auto_cdc_same
+from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) and not stg.__auto_cdc_same
 union all
-select tgt."ID", cast(null as VARCHAR(16777216)) as "NAME", cast(null as VARCHAR(16777216)) as "NOTE", cast(null as VARCHAR(16777216)) as "OPERATION", (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as tgt
-where not exists (select 1 from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) and stg.__auto_cdc_locator = coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-'))
+select tgt."ID", cast(null as VARCHAR(16777216)) as "NAME", cast(null as VARCHAR(16777216)) as "NOTE", cast(null as VARCHAR(16777216)) as "OPERATION", (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as tgt
+where not exists (select 1 from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) and stg.__auto_cdc_locator = coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-'))
 ) as src;
 
 -- count the differences  (only if num_several_versions)
 with counted as (
-    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop."customers__auto_cdc_winners"
+    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop."customers__auto_cdc_winners_c0ffee000002"
 ),
 by_hand as (
     select count(*) as repeated_keys, min('ID=' || coalesce(cast(found."ID" as varchar), 'null')) as repeated_keys_example
-    from (select "ID" from shop."customers__auto_cdc_winners" group by "ID" having count(*) > 1) as found
+    from (select "ID" from shop."customers__auto_cdc_winners_c0ffee000002" group by "ID" having count(*) > 1) as found
 ),
 stored as (
     select count(*) as __auto_cdc_copies from shop.customers
 ),
 sizes as (
     select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
-    from shop."customers__auto_cdc_versions" as ver left join (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    from shop."customers__auto_cdc_versions_c0ffee000002" as ver left join (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
     where ver.__auto_cdc_place is not null
     group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
 ),
@@ -432,8 +463,8 @@ before as (
 ),
 present as (
     select stg."ID", ver.__auto_cdc_place
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
-    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
+    join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
 ),
 past as (
     select "ID", __auto_cdc_place + 1 as __auto_cdc_place from present
@@ -442,7 +473,7 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
     where not exists (
         select 1 from present as now where now."ID" = past."ID" and now.__auto_cdc_place = past.__auto_cdc_place
     )
@@ -470,7 +501,7 @@ from (
         0 as __auto_cdc_step
     from (
     with gone (place) as (
-    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
     )
     select * from gone
     ) as gone where place is not null
@@ -491,7 +522,7 @@ from (
         born."OPERATION"
     from (
     with born ("ID", "NAME", "NOTE", "OPERATION") as (
-    select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
     )
     select * from born
     ) as born
@@ -499,7 +530,7 @@ from (
 ) as changes;
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
-create or replace transient table shop."customers__auto_cdc_companion_changes" as
+create or replace transient table shop."customers__auto_cdc_companion_changes_c0ffee000002" as
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
@@ -522,7 +553,7 @@ select
     0 as __auto_cdc_step
 from (
 with ended (place, value) as (
-select coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_control as varchar), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as value
+select coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_control as varchar), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 )
 select * from ended
@@ -545,21 +576,19 @@ select
     cast(null as varchar) as __auto_cdc_control
 from (
 with born (__auto_cdc_sequence) as (
-select __auto_cdc_sequence from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null
+select __auto_cdc_sequence from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null
 )
 select * from born
 ) as born
 ) as row_born;
 
 -- write down what is left to do  (only if num_new_events or num_snapshot_versions)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as varchar) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from shop.\\"customers__auto_cdc_winners\\" as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"OPERATION\\" as VARCHAR(16777216)) as \\"OPERATION\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"OPERATION\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\") as (\\n    select \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\" from shop.\\"customers__auto_cdc_winners\\" where __auto_cdc_kind = ''upsert''\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from shop.\\"customers__auto_cdc_winners\\" as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"OPERATION\\" as VARCHAR(16777216)) as \\"OPERATION\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"OPERATION\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\") as (\\n    select \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\" from shop.\\"customers__auto_cdc_winners\\" where __auto_cdc_kind = ''upsert''\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]]' as varchar) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"OPERATION\\" as VARCHAR(16777216)) as \\"OPERATION\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"OPERATION\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\") as (\\n    select \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\" from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" where __auto_cdc_kind = ''upsert''\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"OPERATION\\" as VARCHAR(16777216)) as \\"OPERATION\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"OPERATION\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\") as (\\n    select \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\" from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" where __auto_cdc_kind = ''upsert''\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_versions_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_winners_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 ''\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''done'' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_versions_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_new_events or num_snapshot_versions)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_new_events or num_snapshot_versions)
 merge into shop.customers as tgt using (
@@ -581,7 +610,7 @@ select __auto_cdc_locator from (
         0 as __auto_cdc_step
     from (
     with gone (place) as (
-    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
     )
     select * from gone
     ) as gone where place is not null
@@ -602,7 +631,7 @@ select __auto_cdc_locator from (
         born."OPERATION"
     from (
     with born ("ID", "NAME", "NOTE", "OPERATION") as (
-    select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
     )
     select * from born
     ) as born
@@ -624,7 +653,7 @@ from (
         0 as __auto_cdc_step
     from (
     with gone (place) as (
-    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners" as won
+    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
     )
     select * from gone
     ) as gone where place is not null
@@ -645,7 +674,7 @@ from (
         born."OPERATION"
     from (
     with born ("ID", "NAME", "NOTE", "OPERATION") as (
-    select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
+    select "ID", "NAME", "NOTE", "OPERATION" from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
     )
     select * from born
     ) as born
@@ -666,37 +695,41 @@ select
     cast(null as varchar) as __auto_cdc_control,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes"
+select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_companion_changes"
+from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action = 'born'
 union all
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
     cast(null as varchar) as __auto_cdc_kind,
-    cast(null as varchar) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_versions_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 union all
 select "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_companion_changes"
+from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_versions"
+drop table if exists shop."customers__auto_cdc_versions_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners"
+drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
+
+-- cross it off  (only if num_new_events or num_snapshot_versions)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace transient table shop."customers__auto_cdc_stage" as
+create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
@@ -18,11 +18,11 @@ from (
 ) as src;
 
 -- list the versions
-create or replace transient table shop."customers__auto_cdc_versions" as
+create or replace transient table shop."customers__auto_cdc_versions_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with versions_read as (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage"
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
@@ -46,18 +46,18 @@ select
     case when count(ver.__auto_cdc_place) > 1 then 1 else 0 end as num_several_versions,
     case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions
-from shop."customers__auto_cdc_versions" as ver;
+from shop."customers__auto_cdc_versions_c0ffee000002" as ver;
 
 -- find the keys that move
-create or replace transient table shop."customers__auto_cdc_moving" as
+create or replace transient table shop."customers__auto_cdc_moving_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with total as (
-    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions_c0ffee000002"
 ),
 alike as (
     select stg."ID", count(*) as __auto_cdc_copies, sum(ver.__auto_cdc_weight) as __auto_cdc_weight
-    from shop."customers__auto_cdc_stage" as stg left join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg left join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     where (select places from total) > 1
     group by stg."ID", stg."NAME", stg."NOTE", stg."OPERATION"
 )
@@ -68,15 +68,15 @@ group by "ID" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.pl
 ) as src;
 
 -- find the keys that move among many  (only if num_crowds_of_versions)
-insert into shop."customers__auto_cdc_moving" ("ID", __auto_cdc_row)
+insert into shop."customers__auto_cdc_moving_c0ffee000002" ("ID", __auto_cdc_row)
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with total as (
-    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions_c0ffee000002"
 ),
 alike as (
     select stg."ID", count(*) as __auto_cdc_copies, count(distinct ver.__auto_cdc_place) as __auto_cdc_weight
-    from shop."customers__auto_cdc_stage" as stg left join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg left join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     where (select places from total) > 1
     group by stg."ID", stg."NAME", stg."NOTE", stg."OPERATION"
 )
@@ -87,7 +87,7 @@ group by "ID" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.pl
 
 -- check the snapshot  (only if num_at_most_one_version)
 with counted as (
-    select count(*) as num_read_rows from shop."customers__auto_cdc_stage"
+    select count(*) as num_read_rows from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -95,24 +95,24 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(stg."ID" as varchar), 'null') end) as null_version_example,
         count(case when stg."ID" is null then 1 end) as null_key_0,
         min(case when stg."ID" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar), 'null') end) as null_key_0_example
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 repeated as (
-    select stg."ID", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage" as stg
+    select stg."ID", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     group by stg."ID", stg.__auto_cdc_sequence having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('ID=' || coalesce(cast(repeated."ID" as varchar), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- check the snapshots  (only if num_several_versions)
 with counted as (
-    select count(*) as num_read_rows from shop."customers__auto_cdc_stage"
+    select count(*) as num_read_rows from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -120,24 +120,24 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(stg."ID" as varchar), 'null') end) as null_version_example,
         count(case when stg."ID" is null then 1 end) as null_key_0,
         min(case when stg."ID" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar), 'null') end) as null_key_0_example
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 repeated as (
-    select stg."ID", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage" as stg
-    join shop."customers__auto_cdc_moving" as moving on moving."ID" = stg."ID"
+    select stg."ID", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as stg
+    join shop."customers__auto_cdc_moving_c0ffee000002" as moving on moving."ID" = stg."ID"
     group by stg."ID", stg.__auto_cdc_sequence having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('ID=' || coalesce(cast(repeated."ID" as varchar), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- compare the snapshots
-create or replace transient table shop."customers__auto_cdc_events" as
+create or replace transient table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with present as (
@@ -147,13 +147,13 @@ with present as (
         stg."NOTE" as "NOTE",
         stg."OPERATION" as "OPERATION",
         ver.__auto_cdc_place
-    from shop."customers__auto_cdc_stage" as stg
-    join shop."customers__auto_cdc_moving" as moving on moving."ID" = stg."ID"
-    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
+    join shop."customers__auto_cdc_moving_c0ffee000002" as moving on moving."ID" = stg."ID"
+    join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
 ),
 past as (
     select now."ID", now."NAME", now."NOTE", now."OPERATION", now.__auto_cdc_place + 1 as __auto_cdc_place from present as now
-    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop."customers__auto_cdc_versions")
+    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop."customers__auto_cdc_versions_c0ffee000002")
 ),
 differing as (
     select
@@ -175,11 +175,11 @@ select
     ver.__auto_cdc_sequence,
     evt.__auto_cdc_kind
 from differing as evt
-join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
+join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
 ) as src;
 
 -- cut the touched timelines into runs
-create or replace transient table shop."customers__auto_cdc_timeline" as
+create or replace transient table shop."customers__auto_cdc_timeline_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with ordered as (
@@ -192,7 +192,7 @@ with ordered as (
             lag(evt.__auto_cdc_kind) over (partition by evt."ID" order by evt.__auto_cdc_sequence) as __auto_cdc_previous,
             lag(evt.__auto_cdc_row) over (partition by evt."ID" order by evt.__auto_cdc_sequence) as __auto_cdc_previous_event,
             lag(evt.__auto_cdc_sequence) over (partition by evt."ID" order by evt.__auto_cdc_sequence) as __auto_cdc_previous_sequence
-        from shop."customers__auto_cdc_events" as evt
+        from shop."customers__auto_cdc_events_c0ffee000002" as evt
     ) as neighbours
     where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
 ),
@@ -202,8 +202,8 @@ differing as (
         select __auto_cdc_event, __auto_cdc_previous_event from ordered
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_events") as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_events") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_events_c0ffee000002") as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_events_c0ffee000002") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this."NAME" is distinct from that."NAME" or this."OPERATION" is distinct from that."OPERATION"
 ),
 marked as (
@@ -241,7 +241,7 @@ from bounded as evt
 ) as src;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
+create table shop.customers__auto_cdc (
     "ID" NUMBER(38,0),
     __auto_cdc_sequence TIMESTAMP_NTZ(9),
     __auto_cdc_kind varchar,
@@ -249,6 +249,19 @@ create or replace table shop.customers__auto_cdc (
     "NOTE" VARCHAR(16777216),
     __auto_cdc_control varchar
 ) cluster by ("ID");
+
+-- create the companion
+insert into shop.customers__auto_cdc ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control)
+select whose."ID", whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_run_start, whose."NOTE", whose.__auto_cdc_control from (
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
+    cast(null as VARCHAR(16777216)) as "NOTE",
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 create or replace table shop.customers (
@@ -265,25 +278,26 @@ insert into shop.customers ("ID", "NAME", "NOTE", "OPERATION", "__START_AT", "__
 select * from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where __auto_cdc_last and not __auto_cdc_same
 )
 select evt."ID", evt."NAME", evt."NOTE", evt."OPERATION", run.__auto_cdc_run_start as "__START_AT", run.__auto_cdc_run_end as "__END_AT"
-from shop."customers__auto_cdc_events" as evt
+from shop."customers__auto_cdc_events_c0ffee000002" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as moved
 union all
 select stg."ID", stg."NAME", stg."NOTE", stg."OPERATION", stg.__auto_cdc_sequence as "__START_AT",
     cast(null as TIMESTAMP_NTZ(9)) as "__END_AT"
-from shop."customers__auto_cdc_stage" as stg
-where stg.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place = 1)
-and not exists (select 1 from shop."customers__auto_cdc_moving" as moving where moving."ID" = stg."ID");
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
+where stg.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1)
+and not exists (select 1 from shop."customers__auto_cdc_moving_c0ffee000002" as moving where moving."ID" = stg."ID");
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control)
+merge into shop.customers__auto_cdc as tgt using (
+select told."ID", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_run_start, told."NOTE", told.__auto_cdc_control from (
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
@@ -294,29 +308,50 @@ select
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as NUMBER(38,0)) as "ID", max(__auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind, cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start, cast(null as VARCHAR(16777216)) as "NOTE"
-from shop."customers__auto_cdc_versions"
+from shop."customers__auto_cdc_versions_c0ffee000002"
 ) as more
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as NUMBER(38,0)) as "ID", __auto_cdc_sequence as __auto_cdc_sequence, cast(null as varchar) as __auto_cdc_kind, cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start, cast(null as VARCHAR(16777216)) as "NOTE"
-from shop."customers__auto_cdc_versions"
-) as more;
+from shop."customers__auto_cdc_versions_c0ffee000002"
+) as more
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told."ID", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_run_start, told."NOTE", told.__auto_cdc_control from (
+select
+    cast(null as NUMBER(38,0)) as "ID",
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
+    cast(null as VARCHAR(16777216)) as "NOTE",
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src."NOTE", src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_versions"
+drop table if exists shop."customers__auto_cdc_versions_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_moving"
+drop table if exists shop."customers__auto_cdc_moving_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_timeline";
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002";
 
 -- auto_cdc: model customers: apply the new snapshots
 
 -- stage the model's rows
-create or replace transient table shop."customers__auto_cdc_stage" as
+create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with evaluated as (
@@ -369,11 +404,11 @@ from paired
 ) as src;
 
 -- list the versions
-create or replace transient table shop."customers__auto_cdc_versions" as
+create or replace transient table shop."customers__auto_cdc_versions_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with versions_read as (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage"
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
@@ -402,18 +437,18 @@ select
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions,
     count(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as num_late_versions,
     cast(max(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as varchar) || ' (the last one is ' || cast((select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as varchar) || ')' as num_late_versions_example
-from shop."customers__auto_cdc_versions" as ver;
+from shop."customers__auto_cdc_versions_c0ffee000002" as ver;
 
 -- find the keys that move  (only if num_several_versions)
-create or replace transient table shop."customers__auto_cdc_moving" as
+create or replace transient table shop."customers__auto_cdc_moving_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with total as (
-    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions_c0ffee000002"
 ),
 alike as (
     select stg."ID", stg.__auto_cdc_same, count(*) as __auto_cdc_copies, sum(ver.__auto_cdc_weight) as __auto_cdc_weight
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     where (select places from total) > 1
     group by stg."ID", stg.__auto_cdc_same
 )
@@ -424,15 +459,15 @@ group by "ID" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.pl
 ) as src;
 
 -- find the keys that move among many  (only if num_crowds_of_versions)
-insert into shop."customers__auto_cdc_moving" ("ID", __auto_cdc_row)
+insert into shop."customers__auto_cdc_moving_c0ffee000002" ("ID", __auto_cdc_row)
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with total as (
-    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions_c0ffee000002"
 ),
 alike as (
     select stg."ID", stg.__auto_cdc_same, count(*) as __auto_cdc_copies, count(distinct ver.__auto_cdc_place) as __auto_cdc_weight
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     where (select places from total) > 1
     group by stg."ID", stg.__auto_cdc_same
 )
@@ -448,7 +483,7 @@ with counted as (
         count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
         (select count(*) from (select tgt."ID" from shop.customers as tgt where tgt."__END_AT" is null) as standing)
             - count(case when not __auto_cdc_is_read then 1 end) as met
-    from shop."customers__auto_cdc_stage"
+    from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -456,10 +491,10 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(stg."ID" as varchar), 'null') end) as null_version_example,
         count(case when stg."ID" is null then 1 end) as null_key_0,
         min(case when stg."ID" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar), 'null') end) as null_key_0_example
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
 ),
 repeated as (
-    select stg."ID", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg cross join counted
+    select stg."ID", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg cross join counted
     where stg.__auto_cdc_locator is null or counted.paired > counted.met
     group by stg."ID", stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
 ),
@@ -467,7 +502,7 @@ duplicated as (
     select count(*) as duplicate_keys, min('ID=' || coalesce(cast(repeated."ID" as varchar), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -479,7 +514,7 @@ with counted as (
         count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
         (select count(*) from (select tgt."ID" from shop.customers as tgt where tgt."__END_AT" is null) as standing)
             - count(case when not __auto_cdc_is_read then 1 end) as met
-    from shop."customers__auto_cdc_stage"
+    from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -487,18 +522,18 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(stg."ID" as varchar), 'null') end) as null_version_example,
         count(case when stg."ID" is null then 1 end) as null_key_0,
         min(case when stg."ID" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar), 'null') end) as null_key_0_example
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
 ),
 repeated as (
-    select stg."ID", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
-    join shop."customers__auto_cdc_moving" as moving on moving."ID" = stg."ID"
+    select stg."ID", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
+    join shop."customers__auto_cdc_moving_c0ffee000002" as moving on moving."ID" = stg."ID"
     group by stg."ID", stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('ID=' || coalesce(cast(repeated."ID" as varchar), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -511,16 +546,16 @@ with counted as (
             stg."NAME" as "NAME",
             stg."NOTE" as "NOTE",
             stg."OPERATION" as "OPERATION",
-            (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+            (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
             case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
             stg.__auto_cdc_locator,
             stg.__auto_cdc_continues
-        from shop."customers__auto_cdc_stage" as stg
+        from shop."customers__auto_cdc_stage_c0ffee000002" as stg
         where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
     ) as evt
 ),
 by_hand as (
-    select count(*) as num_later_bounds from shop.customers as tgt where tgt."__START_AT" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place = 1) or tgt."__END_AT" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place = 1)
+    select count(*) as num_later_bounds from shop.customers as tgt where tgt."__START_AT" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1) or tgt."__END_AT" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1)
 ),
 touched as (
     select distinct "ID" from (
@@ -529,11 +564,11 @@ touched as (
             stg."NAME" as "NAME",
             stg."NOTE" as "NOTE",
             stg."OPERATION" as "OPERATION",
-            (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+            (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
             case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
             stg.__auto_cdc_locator,
             stg.__auto_cdc_continues
-        from shop."customers__auto_cdc_stage" as stg
+        from shop."customers__auto_cdc_stage_c0ffee000002" as stg
         where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
     ) as evt where __auto_cdc_locator is not null
 ),
@@ -551,7 +586,7 @@ select case when events > 0 then by_hand.num_later_bounds else 0 end as num_late
 from counted cross join by_hand cross join met;
 
 -- keep what differs from the target  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_events" as
+create or replace transient table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
@@ -559,16 +594,16 @@ select
     stg."NAME" as "NAME",
     stg."NOTE" as "NOTE",
     stg."OPERATION" as "OPERATION",
-    (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+    (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
     case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
     stg.__auto_cdc_locator,
     stg.__auto_cdc_continues
-from shop."customers__auto_cdc_stage" as stg
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as src;
 
 -- compare the snapshots  (only if num_several_versions)
-create or replace transient table shop."customers__auto_cdc_events" as
+create or replace transient table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with past_rows as (
@@ -576,7 +611,7 @@ with past_rows as (
 ),
 moving_rows as (
     select stg.* from past_rows as stg
-    join shop."customers__auto_cdc_moving" as moving on moving."ID" = stg."ID"
+    join shop."customers__auto_cdc_moving_c0ffee000002" as moving on moving."ID" = stg."ID"
 ),
 present as (
     select
@@ -585,14 +620,14 @@ present as (
         case when stg.__auto_cdc_same then standing."NOTE" else stg."NOTE" end as "NOTE",
         case when stg.__auto_cdc_same then standing."OPERATION" else stg."OPERATION" end as "OPERATION",
         ver.__auto_cdc_place
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
-    join shop."customers__auto_cdc_moving" as moving on moving."ID" = stg."ID"
-    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
+    join shop."customers__auto_cdc_moving_c0ffee000002" as moving on moving."ID" = stg."ID"
+    join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     left join moving_rows as standing on standing.__auto_cdc_locator = stg.__auto_cdc_locator
 ),
 past as (
     select now."ID", now."NAME", now."NOTE", now."OPERATION", now.__auto_cdc_place + 1 as __auto_cdc_place from present as now
-    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop."customers__auto_cdc_versions")
+    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop."customers__auto_cdc_versions_c0ffee000002")
     union all
     select "ID", "NAME", "NOTE", "OPERATION", 1 as __auto_cdc_place from moving_rows
 ),
@@ -616,52 +651,52 @@ select
     ver.__auto_cdc_sequence,
     evt.__auto_cdc_kind
 from differing as evt
-join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
+join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
 ) as src;
 
 -- count the differences  (only if num_several_versions)
 with counted as (
-    select count(*) as events from shop."customers__auto_cdc_events" as evt
+    select count(*) as events from shop."customers__auto_cdc_events_c0ffee000002" as evt
 ),
 by_hand as (
-    select count(*) as num_later_bounds from shop.customers as tgt where tgt."__START_AT" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place = 1) or tgt."__END_AT" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place = 1)
+    select count(*) as num_later_bounds from shop.customers as tgt where tgt."__START_AT" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1) or tgt."__END_AT" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1)
 )
 select case when events > 0 then by_hand.num_later_bounds else 0 end as num_later_bounds, counted.events as num_new_events
 from counted cross join by_hand;
 
 -- find the versions of the keys  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_stored" as
+create or replace transient table shop."customers__auto_cdc_stored_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select tgt."ID",
     tgt."__START_AT" as __auto_cdc_sequence, tgt."__END_AT" as __auto_cdc_old_end, coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar), '-') as __auto_cdc_locator
 from shop.customers as tgt
-join (select distinct "ID" from shop."customers__auto_cdc_events") as evt on evt."ID" = tgt."ID"
-where tgt."__END_AT" is null or tgt."__END_AT" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place = 1)
+join (select distinct "ID" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."ID" = tgt."ID"
+where tgt."__END_AT" is null or tgt."__END_AT" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1)
 ) as src;
 
 -- leave out what a bound says already  (only if num_later_bounds)
-merge into shop."customers__auto_cdc_events" as tgt using (
+merge into shop."customers__auto_cdc_events_c0ffee000002" as tgt using (
 select distinct "ID", __auto_cdc_sequence from (
-select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_stored"
+select "ID", __auto_cdc_sequence from shop."customers__auto_cdc_stored_c0ffee000002"
 union all
-select "ID", __auto_cdc_old_end as __auto_cdc_sequence from shop."customers__auto_cdc_stored"
+select "ID", __auto_cdc_old_end as __auto_cdc_sequence from shop."customers__auto_cdc_stored_c0ffee000002"
 ) as found
 ) as gone
 on tgt."ID" = gone."ID" and tgt.__auto_cdc_sequence = gone.__auto_cdc_sequence
 when matched then delete;
 
 -- line up the events of the touched keys  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_line" as
+create or replace transient table shop."customers__auto_cdc_line_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with touched as (
     select "ID", min(__auto_cdc_sequence) as __auto_cdc_first
-    from shop."customers__auto_cdc_events" group by "ID"
+    from shop."customers__auto_cdc_events_c0ffee000002" group by "ID"
 ),
 reached as (
     select past."ID", past.__auto_cdc_sequence, past.__auto_cdc_old_end, past.__auto_cdc_locator
-    from shop."customers__auto_cdc_stored" as past
+    from shop."customers__auto_cdc_stored_c0ffee000002" as past
     join touched on touched."ID" = past."ID"
     where past.__auto_cdc_old_end is null or past.__auto_cdc_old_end > touched.__auto_cdc_first
 ),
@@ -705,7 +740,7 @@ select
     cast(null as varchar) as __auto_cdc_hidden,
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
     cast(null as varchar) as __auto_cdc_shows
-from shop."customers__auto_cdc_events" as evt
+from shop."customers__auto_cdc_events_c0ffee000002" as evt
 union all
 select
     tgt."ID" as "ID",
@@ -778,7 +813,7 @@ where cmp.__auto_cdc_kind = 'delete' and not exists (
 ) as src;
 
 -- cut the touched timelines into runs  (only if num_new_events)
-create or replace transient table shop."customers__auto_cdc_timeline" as
+create or replace transient table shop."customers__auto_cdc_timeline_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
 with ordered as (
@@ -796,7 +831,7 @@ with ordered as (
             lag(evt.__auto_cdc_kind) over (partition by evt."ID" order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous,
             lag(evt.__auto_cdc_row) over (partition by evt."ID" order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_event,
             lag(evt.__auto_cdc_sequence) over (partition by evt."ID" order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_sequence
-        from shop."customers__auto_cdc_line" as evt
+        from shop."customers__auto_cdc_line_c0ffee000002" as evt
     ) as neighbours
     where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
 ),
@@ -806,8 +841,8 @@ differing as (
         select __auto_cdc_event, __auto_cdc_previous_event from ordered
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_line") as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_line") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_line_c0ffee000002") as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_line_c0ffee000002") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this."NAME" is distinct from that."NAME" or this."OPERATION" is distinct from that."OPERATION"
 ),
 marked as (
@@ -855,9 +890,9 @@ select
 from bounded as evt
 left join bounded as past on evt.__auto_cdc_last and past."ID" = evt."ID"
     and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
-left join (select __auto_cdc_row as __auto_cdc_event, "NOTE" from shop."customers__auto_cdc_line") as this
+left join (select __auto_cdc_row as __auto_cdc_event, "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as this
     on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
-left join (select __auto_cdc_shows, "NOTE" from shop."customers__auto_cdc_line" where __auto_cdc_shows is not null) as shown
+left join (select __auto_cdc_shows, "NOTE" from shop."customers__auto_cdc_line_c0ffee000002" where __auto_cdc_shows is not null) as shown
     on shown.__auto_cdc_shows = past.__auto_cdc_locator
 ) as src;
 
@@ -866,7 +901,7 @@ with stored as (
     select 'ID=' || coalesce(cast(evt."ID" as varchar), 'null') || ' from ' || coalesce(cast(evt.__auto_cdc_sequence as varchar), 'null') as example,
         evt.__auto_cdc_sequence as start_at, evt.__auto_cdc_old_end as end_at,
         lead(evt.__auto_cdc_sequence) over (partition by evt."ID" order by evt.__auto_cdc_sequence) as next_start_at
-    from shop."customers__auto_cdc_line" as evt where evt.__auto_cdc_locator is not null
+    from shop."customers__auto_cdc_line_c0ffee000002" as evt where evt.__auto_cdc_locator is not null
 ),
 crossed as (
     select example from stored
@@ -876,9 +911,9 @@ crossed as (
 orphaned as (
     select coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_control as varchar), '-') as locator
     from shop.customers__auto_cdc as cmp
-    join (select distinct "ID" from shop."customers__auto_cdc_events") as evt on evt."ID" = cmp."ID"
+    join (select distinct "ID" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."ID" = cmp."ID"
     where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop."customers__auto_cdc_stored" as tgt where tgt."ID" = cmp."ID" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as tgt where tgt."ID" = cmp."ID" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
 select
     case when false then count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) else 0 end as num_versions_ended_and_few,
@@ -891,10 +926,10 @@ select
     count(case when __auto_cdc_locator is not null then 1 end) - count(case when __auto_cdc_same then 1 end) - count(case when __auto_cdc_last and not __auto_cdc_same and __auto_cdc_replaces is not null then 1 end) as num_deleted_rows,
     (select count(*) from crossed) as crossed_versions,
     (select min(example) from crossed) as crossed_versions_example
-from shop."customers__auto_cdc_timeline";
+from shop."customers__auto_cdc_timeline_c0ffee000002";
 
 -- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-create or replace transient table shop."customers__auto_cdc_target_changes" as
+create or replace transient table shop."customers__auto_cdc_target_changes_c0ffee000002" as
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
@@ -922,9 +957,9 @@ select
 from (
 with gone (place) as (
 with kept as (
-    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline" where __auto_cdc_same and not __auto_cdc_moved
+    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline_c0ffee000002" where __auto_cdc_same and not __auto_cdc_moved
 )
-select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
+select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline_c0ffee000002" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 )
 select * from gone
@@ -953,11 +988,11 @@ from (
 with born ("ID", "NAME", "NOTE", "OPERATION", "__START_AT", "__END_AT") as (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where __auto_cdc_last and not (__auto_cdc_same and not __auto_cdc_moved)
 )
 select evt."ID", evt."NAME", evt."NOTE", evt."OPERATION", run.__auto_cdc_run_start as "__START_AT", run.__auto_cdc_run_end as "__END_AT"
-from shop."customers__auto_cdc_line" as evt
+from shop."customers__auto_cdc_line_c0ffee000002" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 )
 select * from born
@@ -978,7 +1013,7 @@ select
 from (
 with ended (place, value) as (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
-from shop."customers__auto_cdc_timeline"
+from shop."customers__auto_cdc_timeline_c0ffee000002"
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 )
 select * from ended
@@ -998,9 +1033,9 @@ select
 from (
 with gone (place) as (
 with kept as (
-    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline" where __auto_cdc_same
+    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline_c0ffee000002" where __auto_cdc_same
 )
-select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
+select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline_c0ffee000002" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 )
 select * from gone
@@ -1029,11 +1064,11 @@ from (
 with born ("ID", "NAME", "NOTE", "OPERATION", "__START_AT", "__END_AT") as (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where __auto_cdc_last and not __auto_cdc_same
 )
 select evt."ID", evt."NAME", evt."NOTE", evt."OPERATION", run.__auto_cdc_run_start as "__START_AT", run.__auto_cdc_run_end as "__END_AT"
-from shop."customers__auto_cdc_line" as evt
+from shop."customers__auto_cdc_line_c0ffee000002" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 )
 select * from born
@@ -1060,11 +1095,11 @@ from (
         stg."NAME" as "NAME",
         stg."NOTE" as "NOTE",
         stg."OPERATION" as "OPERATION",
-        (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
         case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
         stg.__auto_cdc_locator,
         stg.__auto_cdc_continues
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 where evt.__auto_cdc_locator is not null and not evt.__auto_cdc_continues
@@ -1100,11 +1135,11 @@ from (
         stg."NAME" as "NAME",
         stg."NOTE" as "NOTE",
         stg."OPERATION" as "OPERATION",
-        (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
         case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
         stg.__auto_cdc_locator,
         stg.__auto_cdc_continues
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 left join shop.customers as before on evt.__auto_cdc_continues and coalesce(cast(length(cast(before."ID" as varchar)) as varchar) || ':' || cast(before."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, before."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, before."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, before."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, before."__END_AT") as varchar), '-') = evt.__auto_cdc_locator
@@ -1134,11 +1169,11 @@ from (
         stg."NAME" as "NAME",
         stg."NOTE" as "NOTE",
         stg."OPERATION" as "OPERATION",
-        (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
         case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
         stg.__auto_cdc_locator,
         stg.__auto_cdc_continues
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 where evt.__auto_cdc_continues
@@ -1147,7 +1182,7 @@ select * from gone
 ) as gone where place is not null;
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-create or replace transient table shop."customers__auto_cdc_companion_changes" as
+create or replace transient table shop."customers__auto_cdc_companion_changes_c0ffee000002" as
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
@@ -1174,7 +1209,7 @@ select
     0 as __auto_cdc_step
 from (
 with ended (place, value) as (
-select coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_control as varchar), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as value
+select coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_control as varchar), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 )
 select * from ended
@@ -1201,21 +1236,19 @@ select
     cast(null as varchar) as __auto_cdc_control
 from (
 with born (__auto_cdc_sequence) as (
-select __auto_cdc_sequence from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null
+select __auto_cdc_sequence from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null
 )
 select * from born
 ) as born
 ) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as varchar) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"__START_AT\\", \\"__END_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"__START_AT\\", \\"__END_AT\\", __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \\"__END_AT\\" = src.\\"__END_AT\\"\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"__START_AT\\", \\"__END_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\", src.\\"__START_AT\\", src.\\"__END_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.\\"NOTE\\", src.__auto_cdc_control)"]]]' as varchar) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"__START_AT\\", \\"__END_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"__START_AT\\", \\"__END_AT\\", __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \\"__END_AT\\" = src.\\"__END_AT\\"\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"__START_AT\\", \\"__END_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\", src.\\"__START_AT\\", src.\\"__END_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_versions_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_moving_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_events_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stored_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_line_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_timeline_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 ''\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''done'' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.\\"NOTE\\", src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_versions_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_moving_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 merge into shop.customers as tgt using (
@@ -1228,17 +1261,17 @@ select
     cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_target_changes"
+select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select "ID", "NAME", "NOTE", "OPERATION", "__START_AT", "__END_AT", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action = 'born'
 union all
 select "ID", "NAME", "NOTE", "OPERATION", "__START_AT", "__END_AT", __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar), '-') = src.__auto_cdc_locator
@@ -1257,13 +1290,13 @@ select
     cast(null as varchar) as __auto_cdc_control,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes"
+select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_companion_changes"
+from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action = 'born'
 union all
 select
@@ -1272,34 +1305,38 @@ select
     cast(null as varchar) as __auto_cdc_kind,
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
     cast(null as VARCHAR(16777216)) as "NOTE",
-    cast(null as varchar) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_versions_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_moving_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 union all
 select "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_companion_changes"
+from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "NOTE", __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src."NOTE", src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_versions"
+drop table if exists shop."customers__auto_cdc_versions_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_moving"
+drop table if exists shop."customers__auto_cdc_moving_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_stored"
+drop table if exists shop."customers__auto_cdc_stored_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_line"
+drop table if exists shop."customers__auto_cdc_line_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_timeline"
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
+
+-- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -24,7 +24,7 @@ with counted as (
     select
         count(*) as num_read_rows,
         0 as num_late_rows
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 found as (
     select
@@ -35,10 +35,10 @@ found as (
         min(case when evt.__auto_cdc_system_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_system_sequence_example,
         count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
 ),
 repeated as (
-    select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_stage` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -49,7 +49,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt.`name` end as __auto_cdc_written_0,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as __auto_cdc_written_1,
         count(*) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
     join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
@@ -70,33 +70,33 @@ cross join found
 cross join ties;
 
 -- number the touched keys
-create or replace table shop.`customers__auto_cdc_touched` using iceberg as
+create or replace table shop.`customers__auto_cdc_touched_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select `id`, min(__auto_cdc_system_sequence) as __auto_cdc_first, row_number() over (order by `id`) as __auto_cdc_owner
-from shop.`customers__auto_cdc_stage` group by `id`
+from shop.`customers__auto_cdc_stage_c0ffee000002` group by `id`
 ) as src;
 
 -- place the events on both axes
-create or replace table shop.`customers__auto_cdc_placed` using iceberg as
+create or replace table shop.`customers__auto_cdc_placed_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with repeated as (
-    select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_stage` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-        from shop.`customers__auto_cdc_stage` as evt
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
         join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     ) as ranked where place > 1
 ),
 lined as (
     select evt.__auto_cdc_row as event, touched.__auto_cdc_owner as line, evt.__auto_cdc_kind as kind,
         evt.__auto_cdc_sequence as sequence, evt.__auto_cdc_system_sequence as system_at, false as is_base, false as starts
-    from shop.`customers__auto_cdc_stage` as evt
-    join shop.`customers__auto_cdc_touched` as touched on touched.`id` = evt.`id`
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+    join shop.`customers__auto_cdc_touched_c0ffee000002` as touched on touched.`id` = evt.`id`
     where evt.__auto_cdc_row not in (select locator from copies)
 ),
 counted as (
@@ -136,7 +136,7 @@ from counted where is_lone
 ) as src;
 
 -- list events by blocks of time
-create or replace table shop.`customers__auto_cdc_event_blocks` using iceberg as
+create or replace table shop.`customers__auto_cdc_event_blocks_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with sizes as (
@@ -176,7 +176,7 @@ with sizes as (
 halved as (
     select line, number, place, level, shiftright(moment + size - 1, level) as low, shiftright(until, level) as high
     from (
-    select line, number, place, moment, until from shop.`customers__auto_cdc_placed` where line in (select line from shop.`customers__auto_cdc_placed` where seeks_before or seeks_after)
+    select line, number, place, moment, until from shop.`customers__auto_cdc_placed_c0ffee000002` where line in (select line from shop.`customers__auto_cdc_placed_c0ffee000002` where seeks_before or seeks_after)
     ) as spans join sizes on size <= until
 )
 select line, level, low as block, place, number, 1 as is_span from halved where low < high and low % 2 = 1
@@ -184,19 +184,19 @@ union all
 select line, level, high - 1, place, number, 1 from halved where low < high and high % 2 = 1
 union all
 select line, level, shiftright(moment, level), place, number, 0 from (
-select line, number, place, moment, moments from shop.`customers__auto_cdc_placed` where seeks_before or seeks_after
+select line, number, place, moment, moments from shop.`customers__auto_cdc_placed_c0ffee000002` where seeks_before or seeks_after
 ) as points join sizes on size <= moments
 ) as src;
 
 -- find the events beside each event
-create or replace table shop.`customers__auto_cdc_arrivals` using iceberg as
+create or replace table shop.`customers__auto_cdc_arrivals_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with seen as (
     select line, number, is_span,
         max(case when is_span = 1 then number end) over (partition by line, level, block order by place, is_span rows between unbounded preceding and current row) as before,
         min(case when is_span = 1 then number end) over (partition by line, level, block order by place desc, is_span rows between unbounded preceding and current row) as after
-    from shop.`customers__auto_cdc_event_blocks`
+    from shop.`customers__auto_cdc_event_blocks_c0ffee000002`
 ),
 nearest as (
     select line, number, max(before) as before, min(after) as after
@@ -206,24 +206,24 @@ beside as (
     select evt.line, evt.number, evt.place, evt.moment,
         case when evt.seeks_before then nearest.before else evt.before end as before,
         case when evt.seeks_after then nearest.after else evt.after end as after
-    from shop.`customers__auto_cdc_placed` as evt
+    from shop.`customers__auto_cdc_placed_c0ffee000002` as evt
     left join nearest on nearest.line = evt.line and nearest.number = evt.number
     where not evt.is_lone
 )
 select beside.*, coalesce(next.place, 2147483647) as after_place
 from beside
-left join shop.`customers__auto_cdc_placed` as next on next.line = beside.line and next.number = beside.after
+left join shop.`customers__auto_cdc_placed_c0ffee000002` as next on next.line = beside.line and next.number = beside.after
 ) as src;
 
 -- find where versions start and end
-create or replace table shop.`customers__auto_cdc_turns` using iceberg as
+create or replace table shop.`customers__auto_cdc_turns_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with meeting as (
     select distinct line, place, moment, previous, present from (
-        select line, place, moment, before as previous, number as present from shop.`customers__auto_cdc_arrivals`
+        select line, place, moment, before as previous, number as present from shop.`customers__auto_cdc_arrivals_c0ffee000002`
         union all
-        select line, after_place, moment, number, after from shop.`customers__auto_cdc_arrivals`
+        select line, after_place, moment, number, after from shop.`customers__auto_cdc_arrivals_c0ffee000002`
     ) as every_row
 ),
 pairs as (
@@ -231,16 +231,16 @@ pairs as (
         previous.kind as previous_kind, present.kind as present_kind,
         coalesce(previous.is_base and present.is_base, false) as is_base, coalesce(present.starts, false) as starts
     from meeting as met
-    left join shop.`customers__auto_cdc_placed` as previous on previous.line = met.line and previous.number = met.previous
-    left join shop.`customers__auto_cdc_placed` as present on present.line = met.line and present.number = met.present
+    left join shop.`customers__auto_cdc_placed_c0ffee000002` as previous on previous.line = met.line and previous.number = met.previous
+    left join shop.`customers__auto_cdc_placed_c0ffee000002` as present on present.line = met.line and present.number = met.present
 ),
 differing as (
     select pair.previous_event, pair.present_event
     from (
         select distinct previous_event, present_event from pairs where previous_kind = 'upsert' and present_kind = 'upsert' and not is_base
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage`) as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage`) as present on present.__auto_cdc_locator = pair.present_event
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage_c0ffee000002`) as previous on previous.__auto_cdc_locator = pair.previous_event
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage_c0ffee000002`) as present on present.__auto_cdc_locator = pair.present_event
     where not (previous.`name` <=> present.`name`) or not (previous.`note` <=> present.`note`)
 ),
 marked as (
@@ -263,11 +263,11 @@ from marked
 ) as src;
 
 -- look for the walls beside each event
-create or replace table shop.`customers__auto_cdc_sights` using iceberg as
+create or replace table shop.`customers__auto_cdc_sights_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with places as (
-    select line, place, max(case when is_wall then number end) as wall from shop.`customers__auto_cdc_turns` group by line, place
+    select line, place, max(case when is_wall then number end) as wall from shop.`customers__auto_cdc_turns_c0ffee000002` group by line, place
 ),
 facing as (
     select line, place, max(wall) over (partition by line order by place rows between unbounded preceding and 1 preceding) as before,
@@ -277,18 +277,18 @@ facing as (
 select evt.line, evt.moment, own.number as own, next.number as next, own.place as own_place, next.place as next_place,
     lefts.before as left_wall, lefts.before is not null and not (wall_left.moment <= evt.moment and evt.moment < wall_left.until) as seeks_left,
     rights.after as right_wall, rights.after is not null and not (wall_right.moment <= evt.moment and evt.moment < wall_right.until) as seeks_right
-from shop.`customers__auto_cdc_arrivals` as evt
-join shop.`customers__auto_cdc_turns` as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
-join shop.`customers__auto_cdc_turns` as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
+from shop.`customers__auto_cdc_arrivals_c0ffee000002` as evt
+join shop.`customers__auto_cdc_turns_c0ffee000002` as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
+join shop.`customers__auto_cdc_turns_c0ffee000002` as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
 join facing as lefts on lefts.line = evt.line and lefts.place = evt.place
 join facing as rights on rights.line = evt.line and rights.place = evt.after_place
-left join shop.`customers__auto_cdc_turns` as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
-left join shop.`customers__auto_cdc_turns` as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
+left join shop.`customers__auto_cdc_turns_c0ffee000002` as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
+left join shop.`customers__auto_cdc_turns_c0ffee000002` as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
 where own.is_wall or own.was_wall or next.is_wall or next.was_wall
 ) as src;
 
 -- list walls by blocks of time
-create or replace table shop.`customers__auto_cdc_wall_blocks` using iceberg as
+create or replace table shop.`customers__auto_cdc_wall_blocks_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with sizes as (
@@ -328,8 +328,8 @@ with sizes as (
 halved as (
     select line, number, place, level, shiftright(moment + size - 1, level) as low, shiftright(until, level) as high
     from (
-    select line, number, place, moment, until from shop.`customers__auto_cdc_turns`
-    where is_wall and line in (select line from shop.`customers__auto_cdc_sights` where seeks_left or seeks_right)
+    select line, number, place, moment, until from shop.`customers__auto_cdc_turns_c0ffee000002`
+    where is_wall and line in (select line from shop.`customers__auto_cdc_sights_c0ffee000002` where seeks_left or seeks_right)
     ) as spans join sizes on size <= until
 )
 select line, level, low as block, place, number, 1 as is_span from halved where low < high and low % 2 = 1
@@ -338,33 +338,33 @@ select line, level, high - 1, place, number, 1 from halved where low < high and 
 union all
 select line, level, shiftright(moment, level), place, number, 0 from (
 select turn.line, turn.number, turn.place, turn.moment, turn.moments
-from (select *, max(until) over (partition by line) as moments from shop.`customers__auto_cdc_turns`) as turn
+from (select *, max(until) over (partition by line) as moments from shop.`customers__auto_cdc_turns_c0ffee000002`) as turn
 join (
     select distinct line, number from (
-        select line, own as number from shop.`customers__auto_cdc_sights` where seeks_left
+        select line, own as number from shop.`customers__auto_cdc_sights_c0ffee000002` where seeks_left
         union all
-        select line, next from shop.`customers__auto_cdc_sights` where seeks_right
+        select line, next from shop.`customers__auto_cdc_sights_c0ffee000002` where seeks_right
     ) as every_row
 ) as seeking on seeking.line = turn.line and seeking.number = turn.number
 ) as points join sizes on size <= moments
 ) as src;
 
 -- find the walls beside each wall
-create or replace table shop.`customers__auto_cdc_wall_neighbours` using iceberg as
+create or replace table shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with seen as (
     select line, number, is_span,
         max(case when is_span = 1 then number end) over (partition by line, level, block order by place, is_span rows between unbounded preceding and current row) as before,
         min(case when is_span = 1 then number end) over (partition by line, level, block order by place desc, is_span rows between unbounded preceding and current row) as after
-    from shop.`customers__auto_cdc_wall_blocks`
+    from shop.`customers__auto_cdc_wall_blocks_c0ffee000002`
 )
 select line, number, max(before) as before, min(after) as after
 from seen where is_span = 0 group by line, number
 ) as src;
 
 -- cut into versions
-create or replace table shop.`customers__auto_cdc_timeline` using iceberg as
+create or replace table shop.`customers__auto_cdc_timeline_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with beheld as (
@@ -372,11 +372,11 @@ with beheld as (
         own.opens as own_opens, next.opens as next_opens, own.is_wall as own_is_wall, next.is_wall as next_is_wall,
         case when evt.seeks_left then lefts.before else evt.left_wall end as left_wall,
         case when evt.seeks_right then rights.after else evt.right_wall end as right_wall
-    from shop.`customers__auto_cdc_sights` as evt
-    join shop.`customers__auto_cdc_turns` as own on own.line = evt.line and own.number = evt.own
-    join shop.`customers__auto_cdc_turns` as next on next.line = evt.line and next.number = evt.next
-    left join shop.`customers__auto_cdc_wall_neighbours` as lefts on lefts.line = evt.line and lefts.number = evt.own
-    left join shop.`customers__auto_cdc_wall_neighbours` as rights on rights.line = evt.line and rights.number = evt.next
+    from shop.`customers__auto_cdc_sights_c0ffee000002` as evt
+    join shop.`customers__auto_cdc_turns_c0ffee000002` as own on own.line = evt.line and own.number = evt.own
+    join shop.`customers__auto_cdc_turns_c0ffee000002` as next on next.line = evt.line and next.number = evt.next
+    left join shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` as lefts on lefts.line = evt.line and lefts.number = evt.own
+    left join shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` as rights on rights.line = evt.line and rights.number = evt.next
 ),
 pieces as (
     select distinct line, place, moment, wall from (
@@ -387,10 +387,10 @@ pieces as (
         union all
         select evt.line, wall.place, evt.moment,
             case when own_is_wall then own when next_is_wall then next else right_wall end
-        from beheld as evt join shop.`customers__auto_cdc_turns` as wall on wall.line = evt.line and wall.number = evt.left_wall
+        from beheld as evt join shop.`customers__auto_cdc_turns_c0ffee000002` as wall on wall.line = evt.line and wall.number = evt.left_wall
         where wall.opens
         union all
-        select line, place, moment, null from shop.`customers__auto_cdc_turns` where did_open and not opens
+        select line, place, moment, null from shop.`customers__auto_cdc_turns_c0ffee000002` where did_open and not opens
     ) as every_row
 ),
 bordered as (
@@ -398,15 +398,15 @@ bordered as (
         lag(wall.place) over (partition by pieces.line, pieces.place order by pieces.moment) as end_place_before,
         lag(wall.previous_event) over (partition by pieces.line, pieces.place order by pieces.moment) as event_before
     from pieces
-    left join shop.`customers__auto_cdc_turns` as wall on wall.line = pieces.line and wall.number = pieces.wall
+    left join shop.`customers__auto_cdc_turns_c0ffee000002` as wall on wall.line = pieces.line and wall.number = pieces.wall
 ),
 changed as (
     select pair.previous_event, pair.present_event
     from (
         select distinct event_before as previous_event, event as present_event from bordered where end_place = end_place_before and event <> event_before
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage`) as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage`) as present on present.__auto_cdc_locator = pair.present_event
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage_c0ffee000002`) as previous on previous.__auto_cdc_locator = pair.previous_event
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_stage_c0ffee000002`) as present on present.__auto_cdc_locator = pair.present_event
     where not (previous.`name` <=> present.`name`) or not (previous.`note` <=> present.`note`)
 ),
 begun as (
@@ -418,13 +418,13 @@ spanning as (
     select *, lead(moment) over (partition by line, place order by moment) as until from begun
 ),
 places as (
-    select line, place, min(sequence) as sequence from shop.`customers__auto_cdc_placed` group by line, place
+    select line, place, min(sequence) as sequence from shop.`customers__auto_cdc_placed_c0ffee000002` group by line, place
 ),
 moments as (
-    select line, moment, min(system_at) as system_at from shop.`customers__auto_cdc_placed` where moment > 0 group by line, moment
+    select line, moment, min(system_at) as system_at from shop.`customers__auto_cdc_placed_c0ffee000002` where moment > 0 group by line, moment
 ),
 lone as (
-    select *, cast(null as timestamp_ntz) as no_end, cast(null as timestamp_ntz) as no_system_end from shop.`customers__auto_cdc_placed` where is_lone and kind = 'upsert'
+    select *, cast(null as timestamp_ntz) as no_end, cast(null as timestamp_ntz) as no_system_end from shop.`customers__auto_cdc_placed_c0ffee000002` where is_lone and kind = 'upsert'
 )
 select line, event, 1 as moment, sequence as start_at, no_end as end_at, system_at as system_start_at,
     no_system_end as system_end_at
@@ -440,15 +440,25 @@ where spanning.event is not null
 ) as src;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
-    `id` int,
-    __auto_cdc_sequence timestamp_ntz,
-    __auto_cdc_system_sequence timestamp_ntz,
-    __auto_cdc_kind string,
-    `name` string,
-    `note` string,
-    __auto_cdc_control string
-) using iceberg;
+create table shop.customers__auto_cdc using iceberg as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
+    cast(added.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,
+    cast(added.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(added.`name` as string) as `name`,
+    cast(added.`note` as string) as `note`,
+    cast(added.__auto_cdc_control as string) as __auto_cdc_control
+from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    cast(null as timestamp_ntz) as __auto_cdc_system_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    'c0ffee000002' as __auto_cdc_control
+) as added(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control);
 
 -- create the target
 create or replace table shop.customers using iceberg as
@@ -463,11 +473,11 @@ select
 from (
 with written as (
     select event, start_at, end_at, system_start_at, system_end_at
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where event is not null
 )
 select evt.`id`, evt.`name`, evt.`note`, run.start_at as `__START_AT`, run.end_at as `__END_AT`, run.system_start_at as `__SYSTEM_START_AT`, run.system_end_at as `__SYSTEM_END_AT`
-from shop.`customers__auto_cdc_stage` as evt
+from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
 join written as run on run.event = evt.__auto_cdc_row
 ) as added(`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`);
 
@@ -475,8 +485,8 @@ join written as run on run.event = evt.__auto_cdc_row
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc
-select * from (
+merge into shop.customers__auto_cdc as tgt using (
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_system_sequence, told.__auto_cdc_kind, told.`name`, told.`note`, told.__auto_cdc_control from (
 select
     cast(null as int) as `id`,
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
@@ -488,13 +498,13 @@ select
 union all
 select more.*, null as __auto_cdc_control from (
 with repeated as (
-    select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_stage` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-        from shop.`customers__auto_cdc_stage` as evt
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
         join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     ) as ranked where place > 1
 )
@@ -505,36 +515,57 @@ select
     evt.__auto_cdc_kind,
     case when evt.__auto_cdc_kind = 'upsert' then evt.`name` end as `name`,
     case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as `note`
-from shop.`customers__auto_cdc_stage` as evt
+from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
 where evt.__auto_cdc_row not in (select locator from copies)
 ) as more
-) as added;
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_system_sequence, told.__auto_cdc_kind, told.`name`, told.`note`, told.__auto_cdc_control from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    cast(null as timestamp_ntz) as __auto_cdc_system_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as string) as `name`,
+    cast(null as string) as `note`,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src.`name`, src.`note`, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage` purge
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_touched` purge
+drop table if exists shop.`customers__auto_cdc_touched_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_placed` purge
+drop table if exists shop.`customers__auto_cdc_placed_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_event_blocks` purge
+drop table if exists shop.`customers__auto_cdc_event_blocks_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_arrivals` purge
+drop table if exists shop.`customers__auto_cdc_arrivals_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_turns` purge
+drop table if exists shop.`customers__auto_cdc_turns_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_sights` purge
+drop table if exists shop.`customers__auto_cdc_sights_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_wall_blocks` purge
+drop table if exists shop.`customers__auto_cdc_wall_blocks_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_wall_neighbours` purge
+drop table if exists shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_timeline` purge;
+drop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge;
 
 -- auto_cdc: model customers: apply the new events
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -553,7 +584,7 @@ from (
 ) as src;
 
 -- keep the events that are new
-create or replace table shop.`customers__auto_cdc_events` using iceberg as
+create or replace table shop.`customers__auto_cdc_events_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -563,7 +594,7 @@ select
     stg.__auto_cdc_sequence,
     stg.__auto_cdc_system_sequence,
     stg.__auto_cdc_kind
-from shop.`customers__auto_cdc_stage` as stg
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 where not exists (select 1 from shop.customers__auto_cdc as known where known.`id` = stg.`id` and known.__auto_cdc_sequence = stg.__auto_cdc_sequence and known.__auto_cdc_system_sequence = stg.__auto_cdc_system_sequence)
 ) as src;
 
@@ -571,7 +602,7 @@ where not exists (select 1 from shop.customers__auto_cdc as known where known.`i
 with counted as (
     select
         count(*) as num_read_rows
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 found as (
     select
@@ -582,10 +613,10 @@ found as (
         min(case when evt.__auto_cdc_system_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_system_sequence_example,
         count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
-    from shop.`customers__auto_cdc_events` as evt
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 ),
 repeated as (
-    select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -596,7 +627,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt.`name` end as __auto_cdc_written_0,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as __auto_cdc_written_1,
         count(*) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_events` as evt
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
@@ -613,11 +644,11 @@ ties as (
 ),
 late as (
     select (
-    select count(*) from shop.`customers__auto_cdc_events` as evt
+    select count(*) from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     join (
         select cmp.`id`, max(cmp.__auto_cdc_sequence) as __auto_cdc_latest
         from shop.customers__auto_cdc as cmp
-        join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = cmp.`id`
+        join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = cmp.`id`
         group by cmp.`id`
     ) as head on head.`id` = evt.`id` and evt.__auto_cdc_sequence < head.__auto_cdc_latest) as num_late_rows
 )
@@ -628,15 +659,15 @@ cross join ties
 cross join late;
 
 -- number the touched keys  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_touched` using iceberg as
+create or replace table shop.`customers__auto_cdc_touched_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select `id`, min(__auto_cdc_system_sequence) as __auto_cdc_first, row_number() over (order by `id`) as __auto_cdc_owner
-from shop.`customers__auto_cdc_events` group by `id`
+from shop.`customers__auto_cdc_events_c0ffee000002` group by `id`
 ) as src;
 
 -- find the versions of the keys  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_stored` using iceberg as
+create or replace table shop.`customers__auto_cdc_stored_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -648,16 +679,16 @@ select
     coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || ':' || cast(tgt.`__START_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || ':' || cast(tgt.`__END_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__SYSTEM_START_AT` as string)) as string) || ':' || cast(tgt.`__SYSTEM_START_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__SYSTEM_END_AT` as string)) as string) || ':' || cast(tgt.`__SYSTEM_END_AT` as string), '-') as locator,
     tgt.`__SYSTEM_START_AT` < touched.__auto_cdc_first as is_base
 from shop.customers as tgt
-join shop.`customers__auto_cdc_touched` as touched on touched.`id` = tgt.`id`
+join shop.`customers__auto_cdc_touched_c0ffee000002` as touched on touched.`id` = tgt.`id`
 where tgt.`__SYSTEM_END_AT` is null or tgt.`__SYSTEM_END_AT` >= touched.__auto_cdc_first
 ) as src;
 
 -- find what the new events can change  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_parts` using iceberg as
+create or replace table shop.`customers__auto_cdc_parts_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with versions as (
-    select owner, start_at, end_at, is_base, locator as tie from shop.`customers__auto_cdc_stored`
+    select owner, start_at, end_at, is_base, locator as tie from shop.`customers__auto_cdc_stored_c0ffee000002`
 ),
 overlapping as (
     select owner, start_at, end_at, is_base,
@@ -684,8 +715,8 @@ reached as (
         select owner, start_at, end_at, is_base, 1 as is_block from blocks
         union all
         select distinct touched.__auto_cdc_owner, evt.__auto_cdc_sequence, cast(null as timestamp_ntz), 0, 0
-        from shop.`customers__auto_cdc_events` as evt
-        join shop.`customers__auto_cdc_touched` as touched on touched.`id` = evt.`id`
+        from shop.`customers__auto_cdc_events_c0ffee000002` as evt
+        join shop.`customers__auto_cdc_touched_c0ffee000002` as touched on touched.`id` = evt.`id`
     ) as placed
 ),
 ranges as (
@@ -710,26 +741,26 @@ from meeting group by owner, number_of
 ) as src;
 
 -- line up the events of the touched parts  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_line` using iceberg as
+create or replace table shop.`customers__auto_cdc_line_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with repeated as (
-    select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-        from shop.`customers__auto_cdc_events` as evt
+        from shop.`customers__auto_cdc_events_c0ffee000002` as evt
         join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     ) as ranked where place > 1
 ),
 arrived as (
     select evt.__auto_cdc_row as locator, part.line, evt.__auto_cdc_sequence as sequence,
         evt.__auto_cdc_system_sequence as system_at
-    from shop.`customers__auto_cdc_events` as evt
-    join shop.`customers__auto_cdc_touched` as touched on touched.`id` = evt.`id`
-    join shop.`customers__auto_cdc_parts` as part on part.owner = touched.__auto_cdc_owner
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
+    join shop.`customers__auto_cdc_touched_c0ffee000002` as touched on touched.`id` = evt.`id`
+    join shop.`customers__auto_cdc_parts_c0ffee000002` as part on part.owner = touched.__auto_cdc_owner
         and evt.__auto_cdc_sequence >= part.start_at
         and (part.end_at is null or evt.__auto_cdc_sequence <= part.end_at)
     where evt.__auto_cdc_row not in (select locator from copies)
@@ -742,11 +773,11 @@ known as (
         ) as next_system,
         base.start_at is not null as starts
     from shop.customers__auto_cdc as cmp
-    join shop.`customers__auto_cdc_touched` as touched on touched.`id` = cmp.`id`
-    join shop.`customers__auto_cdc_parts` as part on part.owner = touched.__auto_cdc_owner
+    join shop.`customers__auto_cdc_touched_c0ffee000002` as touched on touched.`id` = cmp.`id`
+    join shop.`customers__auto_cdc_parts_c0ffee000002` as part on part.owner = touched.__auto_cdc_owner
         and cmp.__auto_cdc_sequence >= part.start_at
         and (part.end_at is null or cmp.__auto_cdc_sequence <= part.end_at)
-    left join shop.`customers__auto_cdc_stored` as base on base.owner = touched.__auto_cdc_owner and base.is_base
+    left join shop.`customers__auto_cdc_stored_c0ffee000002` as base on base.owner = touched.__auto_cdc_owner and base.is_base
         and base.start_at = cmp.__auto_cdc_sequence
 ),
 mixed as (
@@ -776,7 +807,7 @@ select
     evt.__auto_cdc_system_sequence,
     evt.__auto_cdc_kind,
     arrived.line as __auto_cdc_line, false as __auto_cdc_is_base
-from shop.`customers__auto_cdc_events` as evt
+from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 join arrived on arrived.locator = evt.__auto_cdc_row
 union all
 select
@@ -792,16 +823,16 @@ join kept on kept.locator = coalesce(cast(length(cast(cmp.`id` as string)) as st
 ) as src;
 
 -- place the events on both axes  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_placed` using iceberg as
+create or replace table shop.`customers__auto_cdc_placed_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with lined as (
     select evt.__auto_cdc_row as event, evt.__auto_cdc_line as line, evt.__auto_cdc_kind as kind,
         evt.__auto_cdc_sequence as sequence, evt.__auto_cdc_system_sequence as system_at, evt.__auto_cdc_is_base as is_base,
         base.start_at is not null as starts
-    from shop.`customers__auto_cdc_line` as evt
-    join shop.`customers__auto_cdc_parts` as part on part.line = evt.__auto_cdc_line
-    left join shop.`customers__auto_cdc_stored` as base on base.owner = part.owner and base.is_base
+    from shop.`customers__auto_cdc_line_c0ffee000002` as evt
+    join shop.`customers__auto_cdc_parts_c0ffee000002` as part on part.line = evt.__auto_cdc_line
+    left join shop.`customers__auto_cdc_stored_c0ffee000002` as base on base.owner = part.owner and base.is_base
         and base.start_at = evt.__auto_cdc_sequence
 ),
 counted as (
@@ -841,7 +872,7 @@ from counted where is_lone
 ) as src;
 
 -- list events by blocks of time  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_event_blocks` using iceberg as
+create or replace table shop.`customers__auto_cdc_event_blocks_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with sizes as (
@@ -881,7 +912,7 @@ with sizes as (
 halved as (
     select line, number, place, level, shiftright(moment + size - 1, level) as low, shiftright(until, level) as high
     from (
-    select line, number, place, moment, until from shop.`customers__auto_cdc_placed` where line in (select line from shop.`customers__auto_cdc_placed` where seeks_before or seeks_after)
+    select line, number, place, moment, until from shop.`customers__auto_cdc_placed_c0ffee000002` where line in (select line from shop.`customers__auto_cdc_placed_c0ffee000002` where seeks_before or seeks_after)
     ) as spans join sizes on size <= until
 )
 select line, level, low as block, place, number, 1 as is_span from halved where low < high and low % 2 = 1
@@ -889,19 +920,19 @@ union all
 select line, level, high - 1, place, number, 1 from halved where low < high and high % 2 = 1
 union all
 select line, level, shiftright(moment, level), place, number, 0 from (
-select line, number, place, moment, moments from shop.`customers__auto_cdc_placed` where seeks_before or seeks_after
+select line, number, place, moment, moments from shop.`customers__auto_cdc_placed_c0ffee000002` where seeks_before or seeks_after
 ) as points join sizes on size <= moments
 ) as src;
 
 -- find the events beside each event  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_arrivals` using iceberg as
+create or replace table shop.`customers__auto_cdc_arrivals_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with seen as (
     select line, number, is_span,
         max(case when is_span = 1 then number end) over (partition by line, level, block order by place, is_span rows between unbounded preceding and current row) as before,
         min(case when is_span = 1 then number end) over (partition by line, level, block order by place desc, is_span rows between unbounded preceding and current row) as after
-    from shop.`customers__auto_cdc_event_blocks`
+    from shop.`customers__auto_cdc_event_blocks_c0ffee000002`
 ),
 nearest as (
     select line, number, max(before) as before, min(after) as after
@@ -911,24 +942,24 @@ beside as (
     select evt.line, evt.number, evt.place, evt.moment,
         case when evt.seeks_before then nearest.before else evt.before end as before,
         case when evt.seeks_after then nearest.after else evt.after end as after
-    from shop.`customers__auto_cdc_placed` as evt
+    from shop.`customers__auto_cdc_placed_c0ffee000002` as evt
     left join nearest on nearest.line = evt.line and nearest.number = evt.number
     where not evt.is_lone
 )
 select beside.*, coalesce(next.place, 2147483647) as after_place
 from beside
-left join shop.`customers__auto_cdc_placed` as next on next.line = beside.line and next.number = beside.after
+left join shop.`customers__auto_cdc_placed_c0ffee000002` as next on next.line = beside.line and next.number = beside.after
 ) as src;
 
 -- find where versions start and end  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_turns` using iceberg as
+create or replace table shop.`customers__auto_cdc_turns_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with meeting as (
     select distinct line, place, moment, previous, present from (
-        select line, place, moment, before as previous, number as present from shop.`customers__auto_cdc_arrivals`
+        select line, place, moment, before as previous, number as present from shop.`customers__auto_cdc_arrivals_c0ffee000002`
         union all
-        select line, after_place, moment, number, after from shop.`customers__auto_cdc_arrivals`
+        select line, after_place, moment, number, after from shop.`customers__auto_cdc_arrivals_c0ffee000002`
     ) as every_row
 ),
 pairs as (
@@ -936,16 +967,16 @@ pairs as (
         previous.kind as previous_kind, present.kind as present_kind,
         coalesce(previous.is_base and present.is_base, false) as is_base, coalesce(present.starts, false) as starts
     from meeting as met
-    left join shop.`customers__auto_cdc_placed` as previous on previous.line = met.line and previous.number = met.previous
-    left join shop.`customers__auto_cdc_placed` as present on present.line = met.line and present.number = met.present
+    left join shop.`customers__auto_cdc_placed_c0ffee000002` as previous on previous.line = met.line and previous.number = met.previous
+    left join shop.`customers__auto_cdc_placed_c0ffee000002` as present on present.line = met.line and present.number = met.present
 ),
 differing as (
     select pair.previous_event, pair.present_event
     from (
         select distinct previous_event, present_event from pairs where previous_kind = 'upsert' and present_kind = 'upsert' and not is_base
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line`) as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line`) as present on present.__auto_cdc_locator = pair.present_event
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as previous on previous.__auto_cdc_locator = pair.previous_event
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as present on present.__auto_cdc_locator = pair.present_event
     where not (previous.`name` <=> present.`name`) or not (previous.`note` <=> present.`note`)
 ),
 marked as (
@@ -968,11 +999,11 @@ from marked
 ) as src;
 
 -- look for the walls beside each event  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_sights` using iceberg as
+create or replace table shop.`customers__auto_cdc_sights_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with places as (
-    select line, place, max(case when is_wall then number end) as wall from shop.`customers__auto_cdc_turns` group by line, place
+    select line, place, max(case when is_wall then number end) as wall from shop.`customers__auto_cdc_turns_c0ffee000002` group by line, place
 ),
 facing as (
     select line, place, max(wall) over (partition by line order by place rows between unbounded preceding and 1 preceding) as before,
@@ -982,18 +1013,18 @@ facing as (
 select evt.line, evt.moment, own.number as own, next.number as next, own.place as own_place, next.place as next_place,
     lefts.before as left_wall, lefts.before is not null and not (wall_left.moment <= evt.moment and evt.moment < wall_left.until) as seeks_left,
     rights.after as right_wall, rights.after is not null and not (wall_right.moment <= evt.moment and evt.moment < wall_right.until) as seeks_right
-from shop.`customers__auto_cdc_arrivals` as evt
-join shop.`customers__auto_cdc_turns` as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
-join shop.`customers__auto_cdc_turns` as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
+from shop.`customers__auto_cdc_arrivals_c0ffee000002` as evt
+join shop.`customers__auto_cdc_turns_c0ffee000002` as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
+join shop.`customers__auto_cdc_turns_c0ffee000002` as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
 join facing as lefts on lefts.line = evt.line and lefts.place = evt.place
 join facing as rights on rights.line = evt.line and rights.place = evt.after_place
-left join shop.`customers__auto_cdc_turns` as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
-left join shop.`customers__auto_cdc_turns` as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
+left join shop.`customers__auto_cdc_turns_c0ffee000002` as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
+left join shop.`customers__auto_cdc_turns_c0ffee000002` as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
 where own.is_wall or own.was_wall or next.is_wall or next.was_wall
 ) as src;
 
 -- list walls by blocks of time  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_wall_blocks` using iceberg as
+create or replace table shop.`customers__auto_cdc_wall_blocks_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with sizes as (
@@ -1033,8 +1064,8 @@ with sizes as (
 halved as (
     select line, number, place, level, shiftright(moment + size - 1, level) as low, shiftright(until, level) as high
     from (
-    select line, number, place, moment, until from shop.`customers__auto_cdc_turns`
-    where is_wall and line in (select line from shop.`customers__auto_cdc_sights` where seeks_left or seeks_right)
+    select line, number, place, moment, until from shop.`customers__auto_cdc_turns_c0ffee000002`
+    where is_wall and line in (select line from shop.`customers__auto_cdc_sights_c0ffee000002` where seeks_left or seeks_right)
     ) as spans join sizes on size <= until
 )
 select line, level, low as block, place, number, 1 as is_span from halved where low < high and low % 2 = 1
@@ -1043,33 +1074,33 @@ select line, level, high - 1, place, number, 1 from halved where low < high and 
 union all
 select line, level, shiftright(moment, level), place, number, 0 from (
 select turn.line, turn.number, turn.place, turn.moment, turn.moments
-from (select *, max(until) over (partition by line) as moments from shop.`customers__auto_cdc_turns`) as turn
+from (select *, max(until) over (partition by line) as moments from shop.`customers__auto_cdc_turns_c0ffee000002`) as turn
 join (
     select distinct line, number from (
-        select line, own as number from shop.`customers__auto_cdc_sights` where seeks_left
+        select line, own as number from shop.`customers__auto_cdc_sights_c0ffee000002` where seeks_left
         union all
-        select line, next from shop.`customers__auto_cdc_sights` where seeks_right
+        select line, next from shop.`customers__auto_cdc_sights_c0ffee000002` where seeks_right
     ) as every_row
 ) as seeking on seeking.line = turn.line and seeking.number = turn.number
 ) as points join sizes on size <= moments
 ) as src;
 
 -- find the walls beside each wall  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_wall_neighbours` using iceberg as
+create or replace table shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with seen as (
     select line, number, is_span,
         max(case when is_span = 1 then number end) over (partition by line, level, block order by place, is_span rows between unbounded preceding and current row) as before,
         min(case when is_span = 1 then number end) over (partition by line, level, block order by place desc, is_span rows between unbounded preceding and current row) as after
-    from shop.`customers__auto_cdc_wall_blocks`
+    from shop.`customers__auto_cdc_wall_blocks_c0ffee000002`
 )
 select line, number, max(before) as before, min(after) as after
 from seen where is_span = 0 group by line, number
 ) as src;
 
 -- cut into versions  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_timeline` using iceberg as
+create or replace table shop.`customers__auto_cdc_timeline_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with beheld as (
@@ -1077,11 +1108,11 @@ with beheld as (
         own.opens as own_opens, next.opens as next_opens, own.is_wall as own_is_wall, next.is_wall as next_is_wall,
         case when evt.seeks_left then lefts.before else evt.left_wall end as left_wall,
         case when evt.seeks_right then rights.after else evt.right_wall end as right_wall
-    from shop.`customers__auto_cdc_sights` as evt
-    join shop.`customers__auto_cdc_turns` as own on own.line = evt.line and own.number = evt.own
-    join shop.`customers__auto_cdc_turns` as next on next.line = evt.line and next.number = evt.next
-    left join shop.`customers__auto_cdc_wall_neighbours` as lefts on lefts.line = evt.line and lefts.number = evt.own
-    left join shop.`customers__auto_cdc_wall_neighbours` as rights on rights.line = evt.line and rights.number = evt.next
+    from shop.`customers__auto_cdc_sights_c0ffee000002` as evt
+    join shop.`customers__auto_cdc_turns_c0ffee000002` as own on own.line = evt.line and own.number = evt.own
+    join shop.`customers__auto_cdc_turns_c0ffee000002` as next on next.line = evt.line and next.number = evt.next
+    left join shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` as lefts on lefts.line = evt.line and lefts.number = evt.own
+    left join shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` as rights on rights.line = evt.line and rights.number = evt.next
 ),
 pieces as (
     select distinct line, place, moment, wall from (
@@ -1092,10 +1123,10 @@ pieces as (
         union all
         select evt.line, wall.place, evt.moment,
             case when own_is_wall then own when next_is_wall then next else right_wall end
-        from beheld as evt join shop.`customers__auto_cdc_turns` as wall on wall.line = evt.line and wall.number = evt.left_wall
+        from beheld as evt join shop.`customers__auto_cdc_turns_c0ffee000002` as wall on wall.line = evt.line and wall.number = evt.left_wall
         where wall.opens
         union all
-        select line, place, moment, null from shop.`customers__auto_cdc_turns` where did_open and not opens
+        select line, place, moment, null from shop.`customers__auto_cdc_turns_c0ffee000002` where did_open and not opens
     ) as every_row
 ),
 bordered as (
@@ -1103,15 +1134,15 @@ bordered as (
         lag(wall.place) over (partition by pieces.line, pieces.place order by pieces.moment) as end_place_before,
         lag(wall.previous_event) over (partition by pieces.line, pieces.place order by pieces.moment) as event_before
     from pieces
-    left join shop.`customers__auto_cdc_turns` as wall on wall.line = pieces.line and wall.number = pieces.wall
+    left join shop.`customers__auto_cdc_turns_c0ffee000002` as wall on wall.line = pieces.line and wall.number = pieces.wall
 ),
 changed as (
     select pair.previous_event, pair.present_event
     from (
         select distinct event_before as previous_event, event as present_event from bordered where end_place = end_place_before and event <> event_before
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line`) as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line`) as present on present.__auto_cdc_locator = pair.present_event
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as previous on previous.__auto_cdc_locator = pair.previous_event
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as present on present.__auto_cdc_locator = pair.present_event
     where not (previous.`name` <=> present.`name`) or not (previous.`note` <=> present.`note`)
 ),
 begun as (
@@ -1123,13 +1154,13 @@ spanning as (
     select *, lead(moment) over (partition by line, place order by moment) as until from begun
 ),
 places as (
-    select line, place, min(sequence) as sequence from shop.`customers__auto_cdc_placed` group by line, place
+    select line, place, min(sequence) as sequence from shop.`customers__auto_cdc_placed_c0ffee000002` group by line, place
 ),
 moments as (
-    select line, moment, min(system_at) as system_at from shop.`customers__auto_cdc_placed` where moment > 0 group by line, moment
+    select line, moment, min(system_at) as system_at from shop.`customers__auto_cdc_placed_c0ffee000002` where moment > 0 group by line, moment
 ),
 lone as (
-    select *, cast(null as timestamp_ntz) as no_end, cast(null as timestamp_ntz) as no_system_end from shop.`customers__auto_cdc_placed` where is_lone and kind = 'upsert'
+    select *, cast(null as timestamp_ntz) as no_end, cast(null as timestamp_ntz) as no_system_end from shop.`customers__auto_cdc_placed_c0ffee000002` where is_lone and kind = 'upsert'
 ),
 bounded as (
     select line, event, 1 as moment, sequence as start_at, no_end as end_at, system_at as system_start_at,
@@ -1146,8 +1177,8 @@ bounded as (
 ),
 there as (
     select part.line, src.*
-    from shop.`customers__auto_cdc_stored` as src
-    join shop.`customers__auto_cdc_parts` as part on part.owner = src.owner and src.start_at >= part.start_at
+    from shop.`customers__auto_cdc_stored_c0ffee000002` as src
+    join shop.`customers__auto_cdc_parts_c0ffee000002` as part on part.owner = src.owner and src.start_at >= part.start_at
         and (part.end_at is null or src.start_at < part.end_at)
 ),
 now as (
@@ -1155,7 +1186,7 @@ now as (
         case when bounded.moment = 0 then base.system_start_at else bounded.system_start_at end as system_start_at,
         bounded.moment = 0 as is_base, part.owner
     from bounded
-    join shop.`customers__auto_cdc_parts` as part on part.line = bounded.line
+    join shop.`customers__auto_cdc_parts_c0ffee000002` as part on part.line = bounded.line
     left join there as base on bounded.moment = 0 and base.is_base and base.line = bounded.line
         and base.start_at = bounded.start_at
     where part.end_at is null or bounded.start_at < part.end_at
@@ -1172,7 +1203,7 @@ beside as (
 unlike as (
     select beside.locator
     from beside
-    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line`) as src on src.__auto_cdc_locator = beside.event
+    join (select __auto_cdc_row as __auto_cdc_locator, `name`, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as src on src.__auto_cdc_locator = beside.event
     join (select coalesce(cast(length(cast(shown.`id` as string)) as string) || ':' || cast(shown.`id` as string), '-') || coalesce(cast(length(cast(shown.`__START_AT` as string)) as string) || ':' || cast(shown.`__START_AT` as string), '-') || coalesce(cast(length(cast(shown.`__END_AT` as string)) as string) || ':' || cast(shown.`__END_AT` as string), '-') || coalesce(cast(length(cast(shown.`__SYSTEM_START_AT` as string)) as string) || ':' || cast(shown.`__SYSTEM_START_AT` as string), '-') || coalesce(cast(length(cast(shown.`__SYSTEM_END_AT` as string)) as string) || ':' || cast(shown.`__SYSTEM_END_AT` as string), '-') as __auto_cdc_locator, shown.`name`, shown.`note` from shop.customers as shown) as tgt on tgt.__auto_cdc_locator = beside.locator
     where not beside.has_other_end and (not (src.`name` <=> tgt.`name`) or not (src.`note` <=> tgt.`note`))
 )
@@ -1197,12 +1228,12 @@ select
     min(case when evt.is_base and not evt.is_same then shown end) as changed_versions_example
 from (
     select evt.*, 'id=' || coalesce(cast(touched.`id` as string), 'null') as shown
-    from shop.`customers__auto_cdc_timeline` as evt
-    join shop.`customers__auto_cdc_touched` as touched on touched.__auto_cdc_owner = evt.owner
+    from shop.`customers__auto_cdc_timeline_c0ffee000002` as evt
+    join shop.`customers__auto_cdc_touched_c0ffee000002` as touched on touched.__auto_cdc_owner = evt.owner
 ) as evt;
 
 -- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
-create or replace table shop.`customers__auto_cdc_target_changes` using iceberg as
+create or replace table shop.`customers__auto_cdc_target_changes_c0ffee000002` using iceberg as
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -1230,7 +1261,7 @@ select
     cast('gone' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select locator from shop.`customers__auto_cdc_timeline` where (locator is not null and not is_same) or (is_same and is_moved)
+select locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where (locator is not null and not is_same) or (is_same and is_moved)
 ) as gone(place) where place is not null
 union all
 -- only if num_versions_ended_and_few
@@ -1257,11 +1288,11 @@ select
 from (
 with written as (
     select event, start_at, end_at, system_start_at, system_end_at
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where event is not null and (not is_same or is_moved)
 )
 select evt.`id`, evt.`name`, evt.`note`, run.start_at as `__START_AT`, run.end_at as `__END_AT`, run.system_start_at as `__SYSTEM_START_AT`, run.system_end_at as `__SYSTEM_END_AT`
-from shop.`customers__auto_cdc_line` as evt
+from shop.`customers__auto_cdc_line_c0ffee000002` as evt
 join written as run on run.event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`)
 ) as row_born
@@ -1279,7 +1310,7 @@ select
     cast('ended' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
-select locator, system_end_at as value from shop.`customers__auto_cdc_timeline` where is_same and is_moved
+select locator, system_end_at as value from shop.`customers__auto_cdc_timeline_c0ffee000002` where is_same and is_moved
 ) as ended(place, value)
 union all
 -- only if num_versions_removed
@@ -1295,7 +1326,7 @@ select
     cast('gone' as string) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
-select locator from shop.`customers__auto_cdc_timeline` where locator is not null and not is_same
+select locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where locator is not null and not is_same
 ) as gone(place) where place is not null
 union all
 -- only if num_versions_written
@@ -1322,24 +1353,22 @@ select
 from (
 with written as (
     select event, start_at, end_at, system_start_at, system_end_at
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where event is not null and (not is_same or false)
 )
 select evt.`id`, evt.`name`, evt.`note`, run.start_at as `__START_AT`, run.end_at as `__END_AT`, run.system_start_at as `__SYSTEM_START_AT`, run.system_end_at as `__SYSTEM_END_AT`
-from shop.`customers__auto_cdc_line` as evt
+from shop.`customers__auto_cdc_line_c0ffee000002` as evt
 join written as run on run.event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`)
 ) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `__START_AT`,\\n    cast(null as timestamp_ntz) as `__END_AT`,\\n    cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,\\n    cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || \':\' || cast(tgt.`__START_AT` as string), \'-\') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || \':\' || cast(tgt.`__END_AT` as string), \'-\') || coalesce(cast(length(cast(tgt.`__SYSTEM_START_AT` as string)) as string) || \':\' || cast(tgt.`__SYSTEM_START_AT` as string), \'-\') || coalesce(cast(length(cast(tgt.`__SYSTEM_END_AT` as string)) as string) || \':\' || cast(tgt.`__SYSTEM_END_AT` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__SYSTEM_END_AT` = src.`__SYSTEM_END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`, src.`__SYSTEM_START_AT`, src.`__SYSTEM_END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as timestamp_ntz) as __auto_cdc_system_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_system_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_system_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.`name`,\\n        born.`note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    with repeated as (\\n        select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> \'truncate\' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.`customers__auto_cdc_events` as evt\\n            join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.`id`,\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`name` end as `name`,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`note` end as `note`\\n    from shop.`customers__auto_cdc_events` as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_system_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_system_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.`name`,\\n        born.`note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    with repeated as (\\n        select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> \'truncate\' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.`customers__auto_cdc_events` as evt\\n            join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.`id`,\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`name` end as `name`,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`note` end as `note`\\n    from shop.`customers__auto_cdc_events` as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as timestamp_ntz) as __auto_cdc_system_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_system_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_system_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src.`name`, src.`note`, src.__auto_cdc_control)"]]]' as string) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `__START_AT`,\\n    cast(null as timestamp_ntz) as `__END_AT`,\\n    cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,\\n    cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || \':\' || cast(tgt.`__START_AT` as string), \'-\') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || \':\' || cast(tgt.`__END_AT` as string), \'-\') || coalesce(cast(length(cast(tgt.`__SYSTEM_START_AT` as string)) as string) || \':\' || cast(tgt.`__SYSTEM_START_AT` as string), \'-\') || coalesce(cast(length(cast(tgt.`__SYSTEM_END_AT` as string)) as string) || \':\' || cast(tgt.`__SYSTEM_END_AT` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__SYSTEM_END_AT` = src.`__SYSTEM_END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`, src.`__SYSTEM_START_AT`, src.`__SYSTEM_END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as timestamp_ntz) as __auto_cdc_system_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_system_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_system_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.`name`,\\n        born.`note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    with repeated as (\\n        select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> \'truncate\' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.`customers__auto_cdc_events_c0ffee000002` as evt\\n            join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.`id`,\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`name` end as `name`,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`note` end as `note`\\n    from shop.`customers__auto_cdc_events_c0ffee000002` as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_system_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_system_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.`name`,\\n        born.`note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    with repeated as (\\n        select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> \'truncate\' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.`customers__auto_cdc_events_c0ffee000002` as evt\\n            join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.`id`,\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`name` end as `name`,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`note` end as `note`\\n    from shop.`customers__auto_cdc_events_c0ffee000002` as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as timestamp_ntz) as __auto_cdc_system_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_touched_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_parts_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_placed_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_event_blocks_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_arrivals_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_turns_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_sights_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_wall_blocks_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_system_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_system_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src.`name`, src.`note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_touched_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_parts_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_placed_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_event_blocks_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_arrivals_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_turns_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_sights_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_wall_blocks_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 merge into shop.customers as tgt using (
@@ -1353,17 +1382,17 @@ select
     cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`
+select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
 select `id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`, __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || ':' || cast(tgt.`__START_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || ':' || cast(tgt.`__END_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__SYSTEM_START_AT` as string)) as string) || ':' || cast(tgt.`__SYSTEM_START_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__SYSTEM_END_AT` as string)) as string) || ':' || cast(tgt.`__SYSTEM_END_AT` as string), '-') = src.__auto_cdc_locator
@@ -1406,13 +1435,13 @@ select __auto_cdc_locator from (
         cast(null as string) as __auto_cdc_control
     from (
     with repeated as (
-        select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+        select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
     ),
     copies as (
         select locator from (
             select evt.__auto_cdc_row as locator,
                 row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-            from shop.`customers__auto_cdc_events` as evt
+            from shop.`customers__auto_cdc_events_c0ffee000002` as evt
             join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
         ) as ranked where place > 1
     )
@@ -1423,7 +1452,7 @@ select __auto_cdc_locator from (
         evt.__auto_cdc_kind,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`name` end as `name`,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as `note`
-    from shop.`customers__auto_cdc_events` as evt
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     where evt.__auto_cdc_row not in (select locator from copies)
     ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`)
     ) as row_born
@@ -1456,13 +1485,13 @@ from (
         cast(null as string) as __auto_cdc_control
     from (
     with repeated as (
-        select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+        select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
     ),
     copies as (
         select locator from (
             select evt.__auto_cdc_row as locator,
                 row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-            from shop.`customers__auto_cdc_events` as evt
+            from shop.`customers__auto_cdc_events_c0ffee000002` as evt
             join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
         ) as ranked where place > 1
     )
@@ -1473,7 +1502,7 @@ from (
         evt.__auto_cdc_kind,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`name` end as `name`,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as `note`
-    from shop.`customers__auto_cdc_events` as evt
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     where evt.__auto_cdc_row not in (select locator from copies)
     ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`)
     ) as row_born
@@ -1487,41 +1516,45 @@ select
     cast(null as string) as __auto_cdc_kind,
     cast(null as string) as `name`,
     cast(null as string) as `note`,
-    cast(null as string) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_system_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_touched_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_parts_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_placed_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_event_blocks_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_arrivals_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_turns_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_sights_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_wall_blocks_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_system_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
 on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_system_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src.`name`, src.`note`, src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage` purge
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events` purge
+drop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_touched` purge
+drop table if exists shop.`customers__auto_cdc_touched_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_stored` purge
+drop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_parts` purge
+drop table if exists shop.`customers__auto_cdc_parts_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_line` purge
+drop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_placed` purge
+drop table if exists shop.`customers__auto_cdc_placed_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_event_blocks` purge
+drop table if exists shop.`customers__auto_cdc_event_blocks_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_arrivals` purge
+drop table if exists shop.`customers__auto_cdc_arrivals_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_turns` purge
+drop table if exists shop.`customers__auto_cdc_turns_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_sights` purge
+drop table if exists shop.`customers__auto_cdc_sights_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_wall_blocks` purge
+drop table if exists shop.`customers__auto_cdc_wall_blocks_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_wall_neighbours` purge
+drop table if exists shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_timeline` purge
+drop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes` purge;
+drop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge;
+
+-- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

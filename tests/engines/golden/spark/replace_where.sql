@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -41,14 +41,20 @@ from told
 ) as src;
 
 -- count the rows
-select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`;
+select count(*) as num_read_rows from shop.`customers__auto_cdc_stage_c0ffee000002`;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
-    __auto_cdc_sequence timestamp_ntz,
-    __auto_cdc_kind string,
-    __auto_cdc_control string
-) using iceberg;
+create table shop.customers__auto_cdc using iceberg as
+select
+    cast(added.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
+    cast(added.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(added.__auto_cdc_control as string) as __auto_cdc_control
+from (
+select
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as added(__auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control);
 
 -- create the target
 create or replace table shop.customers using iceberg as
@@ -60,7 +66,7 @@ select
     cast(added.`changed_at` as timestamp_ntz) as `changed_at`
 from (
 select `id`, `name`, `note`, `operation`, `changed_at`
-from shop.`customers__auto_cdc_stage`
+from shop.`customers__auto_cdc_stage_c0ffee000002`
 where __auto_cdc_is_new
 ) as added(`id`, `name`, `note`, `operation`, `changed_at`);
 
@@ -68,21 +74,38 @@ where __auto_cdc_is_new
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc
-select * from (
+merge into shop.customers__auto_cdc as tgt using (
+select told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
     'control' as __auto_cdc_kind,
     '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "timestamp_ntz", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
-) as added;
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
+select
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (__auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage` purge;
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge;
 
 -- auto_cdc: model customers: replace the rows in the range
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -122,10 +145,10 @@ from told
 ) as src;
 
 -- count the rows
-select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`;
+select count(*) as num_read_rows from shop.`customers__auto_cdc_stage_c0ffee000002`;
 
 -- find the rows in the range
-create or replace table shop.`customers__auto_cdc_gone` using iceberg as
+create or replace table shop.`customers__auto_cdc_gone_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select coalesce(cast(length(cast(src.`id` as string)) as string) || ':' || cast(src.`id` as string), '-') || coalesce(cast(length(cast(src.`name` as string)) as string) || ':' || cast(src.`name` as string), '-') || coalesce(cast(length(cast(src.`note` as string)) as string) || ':' || cast(src.`note` as string), '-') || coalesce(cast(length(cast(src.`operation` as string)) as string) || ':' || cast(src.`operation` as string), '-') || coalesce(cast(length(cast(src.`changed_at` as string)) as string) || ':' || cast(src.`changed_at` as string), '-') as __auto_cdc_locator
@@ -136,13 +159,13 @@ where (
 ) as src;
 
 -- compare the rows
-create or replace table shop.`customers__auto_cdc_events` using iceberg as
+create or replace table shop.`customers__auto_cdc_events_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with both_sides as (
     select `id`, `name`, `note`, `operation`, `changed_at`, 1 as __auto_cdc_weight from (
         select `id`, `name`, `note`, `operation`, `changed_at`
-        from shop.`customers__auto_cdc_stage`
+        from shop.`customers__auto_cdc_stage_c0ffee000002`
         where __auto_cdc_is_new
     ) as incoming
     union all
@@ -150,7 +173,7 @@ with both_sides as (
         select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, tgt.`changed_at`
         from shop.customers as tgt
         join (
-            select distinct __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+            select distinct __auto_cdc_locator from shop.`customers__auto_cdc_gone_c0ffee000002`
         ) as gone on gone.__auto_cdc_locator = coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.`name` as string)) as string) || ':' || cast(tgt.`name` as string), '-') || coalesce(cast(length(cast(tgt.`note` as string)) as string) || ':' || cast(tgt.`note` as string), '-') || coalesce(cast(length(cast(tgt.`operation` as string)) as string) || ':' || cast(tgt.`operation` as string), '-') || coalesce(cast(length(cast(tgt.`changed_at` as string)) as string) || ':' || cast(tgt.`changed_at` as string), '-')
     ) as stored
 )
@@ -163,17 +186,15 @@ select
     count(*) as num_differing_rows,
     coalesce(sum(case when __auto_cdc_copies > 0 then __auto_cdc_copies end), 0) as num_upserted_rows,
     coalesce(-sum(case when __auto_cdc_copies < 0 then __auto_cdc_copies end), 0) as num_deleted_rows
-from shop.`customers__auto_cdc_events`;
+from shop.`customers__auto_cdc_events_c0ffee000002`;
 
 -- write down what is left to do  (only if num_differing_rows)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp_ntz) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        cast(null as timestamp_ntz) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.`name` as string)) as string) || \':\' || cast(row_born.`name` as string), \'-\') || coalesce(cast(length(cast(row_born.`note` as string)) as string) || \':\' || cast(row_born.`note` as string), \'-\') || coalesce(cast(length(cast(row_born.`operation` as string)) as string) || \':\' || cast(row_born.`operation` as string), \'-\') || coalesce(cast(length(cast(row_born.`changed_at` as string)) as string) || \':\' || cast(row_born.`changed_at` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`,\\n        born.`changed_at`\\n    from (\\n    select `id`, `name`, `note`, `operation`, `changed_at`\\n    from shop.`customers__auto_cdc_stage`\\n    where __auto_cdc_is_new\\n    ) as born(`id`, `name`, `note`, `operation`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        cast(null as timestamp_ntz) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.`name` as string)) as string) || \':\' || cast(row_born.`name` as string), \'-\') || coalesce(cast(length(cast(row_born.`note` as string)) as string) || \':\' || cast(row_born.`note` as string), \'-\') || coalesce(cast(length(cast(row_born.`operation` as string)) as string) || \':\' || cast(row_born.`operation` as string), \'-\') || coalesce(cast(length(cast(row_born.`changed_at` as string)) as string) || \':\' || cast(row_born.`changed_at` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`,\\n        born.`changed_at`\\n    from (\\n    select `id`, `name`, `note`, `operation`, `changed_at`\\n    from shop.`customers__auto_cdc_stage`\\n    where __auto_cdc_is_new\\n    ) as born(`id`, `name`, `note`, `operation`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.`name` as string)) as string) || \':\' || cast(tgt.`name` as string), \'-\') || coalesce(cast(length(cast(tgt.`note` as string)) as string) || \':\' || cast(tgt.`note` as string), \'-\') || coalesce(cast(length(cast(tgt.`operation` as string)) as string) || \':\' || cast(tgt.`operation` as string), \'-\') || coalesce(cast(length(cast(tgt.`changed_at` as string)) as string) || \':\' || cast(tgt.`changed_at` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["cross it off", "delete from shop.customers__auto_cdc where __auto_cdc_kind = \'journal\'"]]]' as string) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp_ntz) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        cast(null as timestamp_ntz) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_locator from shop.`customers__auto_cdc_gone_c0ffee000002`\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.`name` as string)) as string) || \':\' || cast(row_born.`name` as string), \'-\') || coalesce(cast(length(cast(row_born.`note` as string)) as string) || \':\' || cast(row_born.`note` as string), \'-\') || coalesce(cast(length(cast(row_born.`operation` as string)) as string) || \':\' || cast(row_born.`operation` as string), \'-\') || coalesce(cast(length(cast(row_born.`changed_at` as string)) as string) || \':\' || cast(row_born.`changed_at` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`,\\n        born.`changed_at`\\n    from (\\n    select `id`, `name`, `note`, `operation`, `changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002`\\n    where __auto_cdc_is_new\\n    ) as born(`id`, `name`, `note`, `operation`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        cast(null as timestamp_ntz) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_locator from shop.`customers__auto_cdc_gone_c0ffee000002`\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.`name` as string)) as string) || \':\' || cast(row_born.`name` as string), \'-\') || coalesce(cast(length(cast(row_born.`note` as string)) as string) || \':\' || cast(row_born.`note` as string), \'-\') || coalesce(cast(length(cast(row_born.`operation` as string)) as string) || \':\' || cast(row_born.`operation` as string), \'-\') || coalesce(cast(length(cast(row_born.`changed_at` as string)) as string) || \':\' || cast(row_born.`changed_at` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`,\\n        born.`changed_at`\\n    from (\\n    select `id`, `name`, `note`, `operation`, `changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002`\\n    where __auto_cdc_is_new\\n    ) as born(`id`, `name`, `note`, `operation`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.`name` as string)) as string) || \':\' || cast(tgt.`name` as string), \'-\') || coalesce(cast(length(cast(tgt.`note` as string)) as string) || \':\' || cast(tgt.`note` as string), \'-\') || coalesce(cast(length(cast(tgt.`operation` as string)) as string) || \':\' || cast(tgt.`operation` as string), \'-\') || coalesce(cast(length(cast(tgt.`changed_at` as string)) as string) || \':\' || cast(tgt.`changed_at` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\'\\nwhere __auto_cdc_kind = \'journal\' and substr(__auto_cdc_control, 1, 13) = \'c0ffee000002 \'"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_differing_rows)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_differing_rows)
 merge into shop.customers as tgt using (
@@ -196,7 +217,7 @@ select __auto_cdc_locator from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+    select __auto_cdc_locator from shop.`customers__auto_cdc_gone_c0ffee000002`
     ) as gone(place) where place is not null
     union all
     select
@@ -217,7 +238,7 @@ select __auto_cdc_locator from (
         born.`changed_at`
     from (
     select `id`, `name`, `note`, `operation`, `changed_at`
-    from shop.`customers__auto_cdc_stage`
+    from shop.`customers__auto_cdc_stage_c0ffee000002`
     where __auto_cdc_is_new
     ) as born(`id`, `name`, `note`, `operation`, `changed_at`)
     ) as row_born
@@ -238,7 +259,7 @@ from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select __auto_cdc_locator from shop.`customers__auto_cdc_gone`
+    select __auto_cdc_locator from shop.`customers__auto_cdc_gone_c0ffee000002`
     ) as gone(place) where place is not null
     union all
     select
@@ -259,7 +280,7 @@ from (
         born.`changed_at`
     from (
     select `id`, `name`, `note`, `operation`, `changed_at`
-    from shop.`customers__auto_cdc_stage`
+    from shop.`customers__auto_cdc_stage_c0ffee000002`
     where __auto_cdc_is_new
     ) as born(`id`, `name`, `note`, `operation`, `changed_at`)
     ) as row_born
@@ -270,12 +291,16 @@ on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`);
 
--- cross it off  (only if num_differing_rows)
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+-- note that all is written  (only if num_differing_rows)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage` purge
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone` purge
+drop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events` purge;
+drop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge;
+
+-- cross it off  (only if num_differing_rows)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

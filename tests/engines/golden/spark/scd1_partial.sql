@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -20,7 +20,7 @@ from (
 ) as src;
 
 -- bring the events of a key together
-create or replace table shop.`customers__auto_cdc_sums` using iceberg as
+create or replace table shop.`customers__auto_cdc_sums_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with sent as (
@@ -31,7 +31,7 @@ with sent as (
         evt.`changed_at`,
         evt.__auto_cdc_sequence,
         evt.__auto_cdc_kind
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
 )
 select
     evt.`id`,
@@ -47,12 +47,12 @@ group by evt.`id`
 ) as src;
 
 -- merge the events of a key with what it has
-create or replace table shop.`customers__auto_cdc_winners` using iceberg as
+create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with bounded as (
     select evt.*, evt.__auto_cdc_greatest as __auto_cdc_last, evt.__auto_cdc_deleted as __auto_cdc_next
-    from shop.`customers__auto_cdc_sums` as evt
+    from shop.`customers__auto_cdc_sums_c0ffee000002` as evt
 ),
 judged as (
     select
@@ -85,7 +85,7 @@ with counted as (
     select
         count(*) as num_read_rows,
         0 as num_late_rows
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 found as (
     select
@@ -94,10 +94,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_sequence_example,
         count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
 ),
 repeated as (
-    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stage` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -108,7 +108,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as __auto_cdc_written_1,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`changed_at` end as __auto_cdc_written_2,
         count(*) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
     join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
@@ -116,7 +116,7 @@ disputed as (
     select distinct var.`id`, var.__auto_cdc_sequence
     from variants as var
     join variants as other on other.`id` = var.`id` and other.__auto_cdc_sequence = var.__auto_cdc_sequence
-    join shop.`customers__auto_cdc_winners` as won on won.`id` = var.`id`
+    join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = var.`id`
     where (var.__auto_cdc_kind <> other.__auto_cdc_kind and case when won.__auto_cdc_kind = 'delete' then won.__auto_cdc_sequence else won.__auto_cdc_floor end = var.__auto_cdc_sequence) or (var.__auto_cdc_written_0 <> other.__auto_cdc_written_0 and won.__auto_cdc_fresh_1 = var.__auto_cdc_sequence) or (var.__auto_cdc_written_1 <> other.__auto_cdc_written_1 and won.__auto_cdc_fresh_2 = var.__auto_cdc_sequence) or (var.__auto_cdc_kind = 'upsert' and other.__auto_cdc_kind = 'upsert' and not (var.__auto_cdc_written_2 <=> other.__auto_cdc_written_2) and won.__auto_cdc_fresh_3 = var.__auto_cdc_sequence)
 ),
 places as (
@@ -137,15 +137,25 @@ cross join found
 cross join ties;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
-    `id` int,
-    __auto_cdc_sequence timestamp_ntz,
-    __auto_cdc_kind string,
-    __auto_cdc_floor timestamp_ntz,
-    `__auto_cdc_author_name` timestamp_ntz,
-    `__auto_cdc_author_note` timestamp_ntz,
-    __auto_cdc_control string
-) using iceberg;
+create table shop.customers__auto_cdc using iceberg as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
+    cast(added.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(added.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,
+    cast(added.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,
+    cast(added.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,
+    cast(added.__auto_cdc_control as string) as __auto_cdc_control
+from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as timestamp_ntz) as __auto_cdc_floor,
+    cast(null as timestamp_ntz) as `__auto_cdc_author_name`,
+    cast(null as timestamp_ntz) as `__auto_cdc_author_note`,
+    'c0ffee000002' as __auto_cdc_control
+) as added(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control);
 
 -- create the target
 create or replace table shop.customers using iceberg as
@@ -156,7 +166,7 @@ select
     cast(added.`changed_at` as timestamp_ntz) as `changed_at`
 from (
 select won.`id`, won.`name`, won.`note`, won.`changed_at`
-from shop.`customers__auto_cdc_winners` as won
+from shop.`customers__auto_cdc_winners_c0ffee000002` as won
 where won.__auto_cdc_writes
 ) as added(`id`, `name`, `note`, `changed_at`);
 
@@ -164,8 +174,8 @@ where won.__auto_cdc_writes
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc
-select * from (
+merge into shop.customers__auto_cdc as tgt using (
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_floor, told.`__auto_cdc_author_name`, told.`__auto_cdc_author_note`, told.__auto_cdc_control from (
 select
     cast(null as int) as `id`,
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
@@ -176,21 +186,42 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp_ntz", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
-select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners`
+select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners_c0ffee000002`
 ) as more
-) as added;
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_floor, told.`__auto_cdc_author_name`, told.`__auto_cdc_author_note`, told.__auto_cdc_control from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as timestamp_ntz) as __auto_cdc_floor,
+    cast(null as timestamp_ntz) as `__auto_cdc_author_name`,
+    cast(null as timestamp_ntz) as `__auto_cdc_author_note`,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_floor, src.`__auto_cdc_author_name`, src.`__auto_cdc_author_note`, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage` purge
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners` purge
+drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_sums` purge;
+drop table if exists shop.`customers__auto_cdc_sums_c0ffee000002` purge;
 
 -- auto_cdc: model customers: apply the new events
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -231,7 +262,7 @@ from told
 ) as src;
 
 -- bring the events of a key together
-create or replace table shop.`customers__auto_cdc_sums` using iceberg as
+create or replace table shop.`customers__auto_cdc_sums_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with sent as (
@@ -247,7 +278,7 @@ with sent as (
         evt.__auto_cdc_floor,
         evt.`__auto_cdc_author_name`,
         evt.`__auto_cdc_author_note`
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as evt
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as evt
 )
 select
     evt.`id`,
@@ -268,21 +299,21 @@ group by evt.`id`
 ) as src;
 
 -- find the rows of the touched keys
-create or replace table shop.`customers__auto_cdc_gone` using iceberg as
+create or replace table shop.`customers__auto_cdc_gone_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select tgt.`id`, coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') as __auto_cdc_locator
 from shop.customers as tgt
-join shop.`customers__auto_cdc_sums` as evt on evt.`id` = tgt.`id`
+join shop.`customers__auto_cdc_sums_c0ffee000002` as evt on evt.`id` = tgt.`id`
 ) as src;
 
 -- merge the events of a key with what it has
-create or replace table shop.`customers__auto_cdc_winners` using iceberg as
+create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with bounded as (
     select evt.*, case when evt.__auto_cdc_greatest is null or evt.__auto_cdc_latest > evt.__auto_cdc_greatest then evt.__auto_cdc_latest else evt.__auto_cdc_greatest end as __auto_cdc_last, case when evt.__auto_cdc_deleted is null or evt.__auto_cdc_floor > evt.__auto_cdc_deleted then evt.__auto_cdc_floor else evt.__auto_cdc_deleted end as __auto_cdc_next
-    from shop.`customers__auto_cdc_sums` as evt
+    from shop.`customers__auto_cdc_sums_c0ffee000002` as evt
 ),
 judged as (
     select
@@ -298,7 +329,7 @@ judged as (
 ),
 place as (
     select `id`, min(__auto_cdc_locator) as __auto_cdc_locator
-    from shop.`customers__auto_cdc_gone` group by `id`
+    from shop.`customers__auto_cdc_gone_c0ffee000002` group by `id`
 ),
 held as (
     select
@@ -339,7 +370,7 @@ with counted as (
     select
         count(*) as num_read_rows,
         count(case when __auto_cdc_is_late and __auto_cdc_kind <> 'truncate' then 1 end) as num_late_rows
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 found as (
     select
@@ -348,10 +379,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_sequence_example,
         count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as evt
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as evt
 ),
 repeated as (
-    select `id`, __auto_cdc_sequence from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -362,7 +393,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt.`note` end as __auto_cdc_written_1,
         case when evt.__auto_cdc_kind = 'upsert' then evt.`changed_at` end as __auto_cdc_written_2,
         count(*) as __auto_cdc_copies
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as evt
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as evt
     join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
@@ -370,7 +401,7 @@ disputed as (
     select distinct var.`id`, var.__auto_cdc_sequence
     from variants as var
     join variants as other on other.`id` = var.`id` and other.__auto_cdc_sequence = var.__auto_cdc_sequence
-    join shop.`customers__auto_cdc_winners` as won on won.`id` = var.`id`
+    join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = var.`id`
     where (var.__auto_cdc_kind <> other.__auto_cdc_kind and case when won.__auto_cdc_kind = 'delete' then won.__auto_cdc_sequence else won.__auto_cdc_floor end = var.__auto_cdc_sequence) or (var.__auto_cdc_written_0 <> other.__auto_cdc_written_0 and won.__auto_cdc_fresh_1 = var.__auto_cdc_sequence) or (var.__auto_cdc_written_1 <> other.__auto_cdc_written_1 and won.__auto_cdc_fresh_2 = var.__auto_cdc_sequence) or (var.__auto_cdc_kind = 'upsert' and other.__auto_cdc_kind = 'upsert' and not (var.__auto_cdc_written_2 <=> other.__auto_cdc_written_2) and won.__auto_cdc_fresh_3 = var.__auto_cdc_sequence)
 ),
 places as (
@@ -387,8 +418,8 @@ ties as (
 ),
 further as (
     select count(*) as num_deleted_rows
-    from shop.`customers__auto_cdc_gone` as gone
-    join shop.`customers__auto_cdc_winners` as won on won.`id` = gone.`id` and won.__auto_cdc_kind = 'delete'
+    from shop.`customers__auto_cdc_gone_c0ffee000002` as gone
+    join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = gone.`id` and won.__auto_cdc_kind = 'delete'
 )
 select *
 from counted
@@ -410,8 +441,8 @@ from (
         0 as __auto_cdc_step
     from (
     select gone.__auto_cdc_locator
-    from shop.`customers__auto_cdc_gone` as gone
-    join shop.`customers__auto_cdc_winners` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = 'delete')
+    from shop.`customers__auto_cdc_gone_c0ffee000002` as gone
+    join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = 'delete')
     ) as gone(place) where place is not null
     union all
     select
@@ -430,21 +461,19 @@ from (
         born.`changed_at`
     from (
     select won.`id`, won.`name`, won.`note`, won.`changed_at`
-    from shop.`customers__auto_cdc_winners` as won
+    from shop.`customers__auto_cdc_winners_c0ffee000002` as won
     where won.__auto_cdc_writes
     ) as born(`id`, `name`, `note`, `changed_at`)
     ) as row_born
 ) as changes;
 
 -- write down what is left to do  (only if num_new_events)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select gone.__auto_cdc_locator\\n    from shop.`customers__auto_cdc_gone` as gone\\n    join shop.`customers__auto_cdc_winners` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = \'delete\')\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    select won.`id`, won.`name`, won.`note`, won.`changed_at`\\n    from shop.`customers__auto_cdc_winners` as won\\n    where won.__auto_cdc_writes\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select gone.__auto_cdc_locator\\n    from shop.`customers__auto_cdc_gone` as gone\\n    join shop.`customers__auto_cdc_winners` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = \'delete\')\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    select won.`id`, won.`name`, won.`note`, won.`changed_at`\\n    from shop.`customers__auto_cdc_winners` as won\\n    where won.__auto_cdc_writes\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_floor,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,\\n        cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        born.__auto_cdc_floor,\\n        born.`__auto_cdc_author_name`,\\n        born.`__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,\\n        cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        born.__auto_cdc_floor,\\n        born.`__auto_cdc_author_name`,\\n        born.`__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_floor,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n    cast(null as string) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_floor, src.`__auto_cdc_author_name`, src.`__auto_cdc_author_note`, src.__auto_cdc_control)"]]]' as string) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select gone.__auto_cdc_locator\\n    from shop.`customers__auto_cdc_gone_c0ffee000002` as gone\\n    join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = \'delete\')\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    select won.`id`, won.`name`, won.`note`, won.`changed_at`\\n    from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    where won.__auto_cdc_writes\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select gone.__auto_cdc_locator\\n    from shop.`customers__auto_cdc_gone_c0ffee000002` as gone\\n    join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = \'delete\')\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    select won.`id`, won.`name`, won.`note`, won.`changed_at`\\n    from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    where won.__auto_cdc_writes\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_floor,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,\\n        cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        born.__auto_cdc_floor,\\n        born.`__auto_cdc_author_name`,\\n        born.`__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners_c0ffee000002`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,\\n        cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        born.__auto_cdc_floor,\\n        born.`__auto_cdc_author_name`,\\n        born.`__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners_c0ffee000002`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_floor,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_sums_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_floor, src.`__auto_cdc_author_name`, src.`__auto_cdc_author_note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_sums_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_new_events)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_new_events)
 merge into shop.customers as tgt using (
@@ -466,8 +495,8 @@ select __auto_cdc_locator from (
         0 as __auto_cdc_step
     from (
     select gone.__auto_cdc_locator
-    from shop.`customers__auto_cdc_gone` as gone
-    join shop.`customers__auto_cdc_winners` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = 'delete')
+    from shop.`customers__auto_cdc_gone_c0ffee000002` as gone
+    join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = 'delete')
     ) as gone(place) where place is not null
     union all
     select
@@ -486,7 +515,7 @@ select __auto_cdc_locator from (
         born.`changed_at`
     from (
     select won.`id`, won.`name`, won.`note`, won.`changed_at`
-    from shop.`customers__auto_cdc_winners` as won
+    from shop.`customers__auto_cdc_winners_c0ffee000002` as won
     where won.__auto_cdc_writes
     ) as born(`id`, `name`, `note`, `changed_at`)
     ) as row_born
@@ -507,8 +536,8 @@ from (
         0 as __auto_cdc_step
     from (
     select gone.__auto_cdc_locator
-    from shop.`customers__auto_cdc_gone` as gone
-    join shop.`customers__auto_cdc_winners` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = 'delete')
+    from shop.`customers__auto_cdc_gone_c0ffee000002` as gone
+    join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = 'delete')
     ) as gone(place) where place is not null
     union all
     select
@@ -527,7 +556,7 @@ from (
         born.`changed_at`
     from (
     select won.`id`, won.`name`, won.`note`, won.`changed_at`
-    from shop.`customers__auto_cdc_winners` as won
+    from shop.`customers__auto_cdc_winners_c0ffee000002` as won
     where won.__auto_cdc_writes
     ) as born(`id`, `name`, `note`, `changed_at`)
     ) as row_born
@@ -563,7 +592,7 @@ select __auto_cdc_locator from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners` where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null
     ) as gone(place) where place is not null
     union all
     select
@@ -587,7 +616,7 @@ select __auto_cdc_locator from (
         born.`__auto_cdc_author_note`,
         cast(null as string) as __auto_cdc_control
     from (
-    select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners`
+    select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners_c0ffee000002`
     ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`)
     ) as row_born
 ) as changes
@@ -609,7 +638,7 @@ from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners` where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null
     ) as gone(place) where place is not null
     union all
     select
@@ -633,7 +662,7 @@ from (
         born.`__auto_cdc_author_note`,
         cast(null as string) as __auto_cdc_control
     from (
-    select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners`
+    select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners_c0ffee000002`
     ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`)
     ) as row_born
 ) as changes
@@ -646,19 +675,23 @@ select
     cast(null as timestamp_ntz) as __auto_cdc_floor,
     cast(null as timestamp_ntz) as `__auto_cdc_author_name`,
     cast(null as timestamp_ntz) as `__auto_cdc_author_note`,
-    cast(null as string) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_sums_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
 on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_floor, src.`__auto_cdc_author_name`, src.`__auto_cdc_author_note`, src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage` purge
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners` purge
+drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_gone` purge
+drop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_sums` purge;
+drop table if exists shop.`customers__auto_cdc_sums_c0ffee000002` purge;
+
+-- cross it off  (only if num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

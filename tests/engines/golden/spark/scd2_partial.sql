@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -24,7 +24,7 @@ with counted as (
     select
         count(*) as num_read_rows,
         0 as num_late_rows
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 found as (
     select
@@ -33,10 +33,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_sequence_example,
         count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
 ),
 repeated as (
-    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stage` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -47,7 +47,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' and evt.__auto_cdc_sent_2 then evt.`note` end as __auto_cdc_written_1,
         evt.__auto_cdc_kind = 'upsert' and evt.__auto_cdc_sent_2 as __auto_cdc_sent_2,
         count(*) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
     join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
@@ -75,7 +75,7 @@ cross join found
 cross join ties;
 
 -- fill what the events left out
-create or replace table shop.`customers__auto_cdc_line` using iceberg as
+create or replace table shop.`customers__auto_cdc_line_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with merged as (
@@ -86,7 +86,7 @@ with merged as (
         max_by(named_struct('value', evt.`name`), evt.__auto_cdc_sequence) filter (where evt.__auto_cdc_kind = 'upsert').value as `name`,
         not min(evt.__auto_cdc_kind) = 'delete' and max(case when evt.__auto_cdc_kind = 'upsert' and evt.__auto_cdc_sent_2 then 1 else 0 end) = 1 as __auto_cdc_sent_2,
         case when not min(evt.__auto_cdc_kind) = 'delete' then max_by(named_struct('value', evt.`note`), evt.__auto_cdc_sequence) filter (where evt.__auto_cdc_kind = 'upsert' and evt.__auto_cdc_sent_2).value end as `note`
-    from shop.`customers__auto_cdc_stage` as evt
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
     group by evt.`id`, evt.__auto_cdc_sequence
 ),
 carried as (
@@ -114,7 +114,7 @@ from carried
 ) as src;
 
 -- cut the touched timelines into runs
-create or replace table shop.`customers__auto_cdc_timeline` using iceberg as
+create or replace table shop.`customers__auto_cdc_timeline_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with ordered as (
@@ -128,7 +128,7 @@ with ordered as (
             lag(evt.__auto_cdc_kind) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous,
             lag(evt.__auto_cdc_row) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous_event,
             lag(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as __auto_cdc_previous_sequence
-        from shop.`customers__auto_cdc_line` as evt
+        from shop.`customers__auto_cdc_line_c0ffee000002` as evt
     ) as neighbours
     where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
 ),
@@ -138,8 +138,8 @@ differing as (
         select __auto_cdc_event, __auto_cdc_previous_event from ordered
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_event, `name`, `note` from shop.`customers__auto_cdc_line`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, `name`, `note` from shop.`customers__auto_cdc_line`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name`, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name`, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where not (this.`name` <=> that.`name`) or not (this.`note` <=> that.`note`)
 ),
 marked as (
@@ -178,14 +178,23 @@ from bounded as evt
 ) as src;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
-    `id` int,
-    __auto_cdc_sequence timestamp_ntz,
-    __auto_cdc_kind string,
-    __auto_cdc_run_start timestamp_ntz,
-    `__auto_cdc_sent_note` boolean,
-    __auto_cdc_control string
-) using iceberg;
+create table shop.customers__auto_cdc using iceberg as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
+    cast(added.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(added.__auto_cdc_run_start as timestamp_ntz) as __auto_cdc_run_start,
+    cast(added.`__auto_cdc_sent_note` as boolean) as `__auto_cdc_sent_note`,
+    cast(added.__auto_cdc_control as string) as __auto_cdc_control
+from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as timestamp_ntz) as __auto_cdc_run_start,
+    cast(null as boolean) as `__auto_cdc_sent_note`,
+    'c0ffee000002' as __auto_cdc_control
+) as added(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control);
 
 -- create the target
 create or replace table shop.customers using iceberg as
@@ -198,11 +207,11 @@ select
 from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_last and not __auto_cdc_same
 )
 select evt.`id`, evt.`name`, evt.`note`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
-from shop.`customers__auto_cdc_line` as evt
+from shop.`customers__auto_cdc_line_c0ffee000002` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as added(`id`, `name`, `note`, `__START_AT`, `__END_AT`);
 
@@ -210,8 +219,8 @@ join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc
-select * from (
+merge into shop.customers__auto_cdc as tgt using (
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_run_start, told.`__auto_cdc_sent_note`, told.__auto_cdc_control from (
 select
     cast(null as int) as `id`,
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
@@ -223,26 +232,46 @@ union all
 select more.*, null as __auto_cdc_control from (
 with missing as (
     select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_hides
 )
 select missing.`id`, missing.__auto_cdc_sequence, missing.__auto_cdc_kind, missing.__auto_cdc_run_start, case when evt.__auto_cdc_kind = 'upsert' then evt.__auto_cdc_sent_2 end as `__auto_cdc_sent_note`
-from shop.`customers__auto_cdc_line` as evt
+from shop.`customers__auto_cdc_line_c0ffee000002` as evt
 join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 ) as more
-) as added;
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_run_start, told.`__auto_cdc_sent_note`, told.__auto_cdc_control from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as timestamp_ntz) as __auto_cdc_run_start,
+    cast(null as boolean) as `__auto_cdc_sent_note`,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`__auto_cdc_sent_note`, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage` purge
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_line` purge
+drop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_timeline` purge;
+drop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge;
 
 -- auto_cdc: model customers: apply the new events
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -261,33 +290,33 @@ from (
 ) as src;
 
 -- find the versions of the keys
-create or replace table shop.`customers__auto_cdc_stored` using iceberg as
+create or replace table shop.`customers__auto_cdc_stored_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select tgt.`id`,
     tgt.`__START_AT` as __auto_cdc_sequence, tgt.`__END_AT` as __auto_cdc_old_end, coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || ':' || cast(tgt.`__START_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || ':' || cast(tgt.`__END_AT` as string), '-') as __auto_cdc_locator,
     tgt.`note` is not null as __auto_cdc_sent_2
 from shop.customers as tgt
-join (select distinct `id` from shop.`customers__auto_cdc_stage`) as stg on stg.`id` = tgt.`id`
+join (select distinct `id` from shop.`customers__auto_cdc_stage_c0ffee000002`) as stg on stg.`id` = tgt.`id`
 ) as src;
 
 -- keep the events that are new
-create or replace table shop.`customers__auto_cdc_events` using iceberg as
+create or replace table shop.`customers__auto_cdc_events_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with known as (
     select tgt.`id`, tgt.__auto_cdc_sequence, case when cmp.__auto_cdc_sequence is null then tgt.__auto_cdc_sent_2 else coalesce(cmp.`__auto_cdc_sent_note`, tgt.__auto_cdc_sent_2) end as __auto_cdc_sent_2
-    from shop.`customers__auto_cdc_stored` as tgt
+    from shop.`customers__auto_cdc_stored_c0ffee000002` as tgt
     left join shop.customers__auto_cdc as cmp on cmp.`id` = tgt.`id` and cmp.__auto_cdc_kind = 'upsert'
         and cmp.__auto_cdc_sequence = tgt.__auto_cdc_sequence and cmp.__auto_cdc_run_start = tgt.__auto_cdc_sequence
     union all
     select cmp.`id`, cmp.__auto_cdc_sequence, coalesce(cmp.`__auto_cdc_sent_note`, tgt.__auto_cdc_sent_2) as __auto_cdc_sent_2
     from shop.customers__auto_cdc as cmp
-    join shop.`customers__auto_cdc_stored` as tgt on tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end)
+    join shop.`customers__auto_cdc_stored_c0ffee000002` as tgt on tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end)
     where cmp.__auto_cdc_kind = 'upsert' and cmp.__auto_cdc_sequence > cmp.__auto_cdc_run_start
 ),
 deletes as (
-    select `id`, __auto_cdc_old_end as __auto_cdc_sequence from shop.`customers__auto_cdc_stored`
+    select `id`, __auto_cdc_old_end as __auto_cdc_sequence from shop.`customers__auto_cdc_stored_c0ffee000002`
     union all
     select `id`, __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'delete'
 )
@@ -298,7 +327,7 @@ select
     stg.__auto_cdc_sent_2 and not coalesce(known.__auto_cdc_sent_2, false) as __auto_cdc_sent_2,
     stg.__auto_cdc_sequence,
     stg.__auto_cdc_kind
-from shop.`customers__auto_cdc_stage` as stg
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 left join known on known.`id` = stg.`id` and known.__auto_cdc_sequence = stg.__auto_cdc_sequence
 where (known.__auto_cdc_sequence is not null and stg.__auto_cdc_kind = 'upsert' and (stg.__auto_cdc_sent_2 and not coalesce(known.__auto_cdc_sent_2, false)))
 or (known.__auto_cdc_sequence is null and not exists (
@@ -311,7 +340,7 @@ or (known.__auto_cdc_sequence is null and not exists (
 with counted as (
     select
         count(*) as num_read_rows
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 found as (
     select
@@ -320,10 +349,10 @@ found as (
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt.`id` as string), 'null') end) as null_sequence_example,
         count(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt.`id` is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as string) end) as null_key_0_example
-    from shop.`customers__auto_cdc_events` as evt
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 ),
 repeated as (
-    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_events` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
+    select `id`, __auto_cdc_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> 'truncate' group by `id`, __auto_cdc_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -334,7 +363,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' and evt.__auto_cdc_sent_2 then evt.`note` end as __auto_cdc_written_1,
         evt.__auto_cdc_kind = 'upsert' and evt.__auto_cdc_sent_2 as __auto_cdc_sent_2,
         count(*) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_events` as evt
+    from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
@@ -358,14 +387,14 @@ ties as (
 ),
 late as (
     select (
-    select count(*) from shop.`customers__auto_cdc_events` as evt
+    select count(*) from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     join (
         select `id`, max(__auto_cdc_sequence) as __auto_cdc_latest from (
-            select `id`, coalesce(__auto_cdc_old_end, __auto_cdc_sequence) as __auto_cdc_sequence from shop.`customers__auto_cdc_stored`
+            select `id`, coalesce(__auto_cdc_old_end, __auto_cdc_sequence) as __auto_cdc_sequence from shop.`customers__auto_cdc_stored_c0ffee000002`
             union all
             select cmp.`id`, cmp.__auto_cdc_sequence
             from shop.customers__auto_cdc as cmp
-            join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = cmp.`id`
+            join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = cmp.`id`
         ) as known group by `id`
     ) as head on head.`id` = evt.`id` and evt.__auto_cdc_sequence < head.__auto_cdc_latest) as num_late_rows
 )
@@ -376,16 +405,16 @@ cross join ties
 cross join late;
 
 -- line up the events of the touched keys  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_given` using iceberg as
+create or replace table shop.`customers__auto_cdc_given_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with touched as (
     select `id`, min(__auto_cdc_sequence) as __auto_cdc_first
-    from shop.`customers__auto_cdc_events` group by `id`
+    from shop.`customers__auto_cdc_events_c0ffee000002` group by `id`
 ),
 reached as (
     select past.`id`, past.__auto_cdc_sequence, past.__auto_cdc_old_end, past.__auto_cdc_locator
-    from shop.`customers__auto_cdc_stored` as past
+    from shop.`customers__auto_cdc_stored_c0ffee000002` as past
     join touched on touched.`id` = past.`id`
     where past.__auto_cdc_old_end is null or past.__auto_cdc_old_end > touched.__auto_cdc_first
 ),
@@ -429,7 +458,7 @@ select
     cast(null as string) as __auto_cdc_hidden,
     cast(null as timestamp_ntz) as __auto_cdc_run_start,
     cast(null as string) as __auto_cdc_shows
-from shop.`customers__auto_cdc_events` as evt
+from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 union all
 select
     tgt.`id` as `id`,
@@ -506,7 +535,7 @@ where cmp.__auto_cdc_kind = 'delete' and not exists (
 ) as src;
 
 -- fill what the events left out  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_line` using iceberg as
+create or replace table shop.`customers__auto_cdc_line_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with told as (
@@ -524,7 +553,7 @@ with told as (
         evt.__auto_cdc_is_new,
         (not evt.__auto_cdc_is_new and evt.__auto_cdc_sequence = min(evt.__auto_cdc_sequence) over key) as __auto_cdc_first,
         evt.__auto_cdc_sent_2 or (not evt.__auto_cdc_is_new and not (not evt.__auto_cdc_is_new and evt.__auto_cdc_sequence = min(evt.__auto_cdc_sequence) over key) and not (evt.`note` <=> lag(evt.`note`) over remembered_events)) as __auto_cdc_sent_2
-    from shop.`customers__auto_cdc_given` as evt
+    from shop.`customers__auto_cdc_given_c0ffee000002` as evt
     window key as (partition by evt.`id`),
         remembered_events as (partition by evt.`id`, evt.__auto_cdc_is_new order by evt.__auto_cdc_sequence)
 ),
@@ -589,7 +618,7 @@ from carried
 ) as src;
 
 -- cut the touched timelines into runs  (only if num_new_events)
-create or replace table shop.`customers__auto_cdc_timeline` using iceberg as
+create or replace table shop.`customers__auto_cdc_timeline_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with ordered as (
@@ -609,7 +638,7 @@ with ordered as (
             lag(evt.__auto_cdc_kind) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous,
             lag(evt.__auto_cdc_row) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_event,
             lag(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_sequence
-        from shop.`customers__auto_cdc_line` as evt
+        from shop.`customers__auto_cdc_line_c0ffee000002` as evt
     ) as neighbours
     where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
 ),
@@ -619,8 +648,8 @@ differing as (
         select __auto_cdc_event, __auto_cdc_previous_event from ordered
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_event, `name`, `note` from shop.`customers__auto_cdc_line`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, `name`, `note` from shop.`customers__auto_cdc_line`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name`, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, `name`, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where not (this.`name` <=> that.`name`) or not (this.`note` <=> that.`note`)
 ),
 marked as (
@@ -671,9 +700,9 @@ select
 from bounded as evt
 left join bounded as past on evt.__auto_cdc_last and past.`id` = evt.`id`
     and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
-left join (select __auto_cdc_row as __auto_cdc_event, `name`, `note` from shop.`customers__auto_cdc_line`) as this
+left join (select __auto_cdc_row as __auto_cdc_event, `name`, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as this
     on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
-left join (select __auto_cdc_shows, `name`, `note` from shop.`customers__auto_cdc_given` where __auto_cdc_shows is not null) as shown
+left join (select __auto_cdc_shows, `name`, `note` from shop.`customers__auto_cdc_given_c0ffee000002` where __auto_cdc_shows is not null) as shown
     on shown.__auto_cdc_shows = past.__auto_cdc_locator
 ) as src;
 
@@ -682,7 +711,7 @@ with stored as (
     select 'id=' || coalesce(cast(evt.`id` as string), 'null') || ' from ' || coalesce(cast(evt.__auto_cdc_sequence as string), 'null') as example,
         evt.__auto_cdc_sequence as start_at, evt.__auto_cdc_old_end as end_at,
         lead(evt.__auto_cdc_sequence) over (partition by evt.`id` order by evt.__auto_cdc_sequence) as next_start_at
-    from shop.`customers__auto_cdc_given` as evt where evt.__auto_cdc_locator is not null
+    from shop.`customers__auto_cdc_given_c0ffee000002` as evt where evt.__auto_cdc_locator is not null
 ),
 crossed as (
     select example from stored
@@ -692,9 +721,9 @@ crossed as (
 orphaned as (
     select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as string)) as string) || ':' || cast(cmp.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as string)) as string) || ':' || cast(cmp.__auto_cdc_run_start as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator
     from shop.customers__auto_cdc as cmp
-    join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = cmp.`id`
+    join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = cmp.`id`
     where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop.`customers__auto_cdc_stored` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    and not exists (select 1 from shop.`customers__auto_cdc_stored_c0ffee000002` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
 select
     case when false then count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) else 0 end as num_versions_ended_and_few,
@@ -707,10 +736,10 @@ select
     count(case when __auto_cdc_locator is not null then 1 end) - count(case when __auto_cdc_same then 1 end) - count(case when __auto_cdc_last and not __auto_cdc_same and __auto_cdc_replaces is not null then 1 end) as num_deleted_rows,
     (select count(*) from crossed) as crossed_versions,
     (select min(example) from crossed) as crossed_versions_example
-from shop.`customers__auto_cdc_timeline`;
+from shop.`customers__auto_cdc_timeline_c0ffee000002`;
 
 -- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create or replace table shop.`customers__auto_cdc_target_changes` using iceberg as
+create or replace table shop.`customers__auto_cdc_target_changes_c0ffee000002` using iceberg as
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -735,9 +764,9 @@ select
     0 as __auto_cdc_step
 from (
 with kept as (
-    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline` where __auto_cdc_same and not __auto_cdc_moved
+    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where __auto_cdc_same and not __auto_cdc_moved
 )
-select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
+select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline_c0ffee000002` as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
@@ -761,11 +790,11 @@ select
 from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_last and not (__auto_cdc_same and not __auto_cdc_moved)
 )
 select evt.`id`, evt.`name`, evt.`note`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
-from shop.`customers__auto_cdc_line` as evt
+from shop.`customers__auto_cdc_line_c0ffee000002` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`)
 ) as row_born
@@ -782,7 +811,7 @@ select
     2 as __auto_cdc_step
 from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
-from shop.`customers__auto_cdc_timeline`
+from shop.`customers__auto_cdc_timeline_c0ffee000002`
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 ) as ended(place, value)
 union all
@@ -798,9 +827,9 @@ select
     3 as __auto_cdc_step
 from (
 with kept as (
-    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline` where __auto_cdc_same
+    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where __auto_cdc_same
 )
-select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline` as evt
+select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline_c0ffee000002` as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
@@ -824,17 +853,17 @@ select
 from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_last and not __auto_cdc_same
 )
 select evt.`id`, evt.`name`, evt.`note`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
-from shop.`customers__auto_cdc_line` as evt
+from shop.`customers__auto_cdc_line_c0ffee000002` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`)
 ) as row_born;
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-create or replace table shop.`customers__auto_cdc_companion_changes` using iceberg as
+create or replace table shop.`customers__auto_cdc_companion_changes_c0ffee000002` using iceberg as
 select
     cast(null as int) as `id`,
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
@@ -863,11 +892,11 @@ from (
 with orphaned as (
     select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as string)) as string) || ':' || cast(cmp.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as string)) as string) || ':' || cast(cmp.__auto_cdc_run_start as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator
     from shop.customers__auto_cdc as cmp
-    join (select distinct `id` from shop.`customers__auto_cdc_events`) as evt on evt.`id` = cmp.`id`
+    join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = cmp.`id`
     where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop.`customers__auto_cdc_stored` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    and not exists (select 1 from shop.`customers__auto_cdc_stored_c0ffee000002` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
-select __auto_cdc_hidden as locator from shop.`customers__auto_cdc_timeline`
+select __auto_cdc_hidden as locator from shop.`customers__auto_cdc_timeline_c0ffee000002`
 where __auto_cdc_hidden is not null and not (__auto_cdc_hides and __auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start) and not __auto_cdc_changed)
 union all
 select locator from orphaned
@@ -895,24 +924,22 @@ select
 from (
 with missing as (
     select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start
-    from shop.`customers__auto_cdc_timeline`
+    from shop.`customers__auto_cdc_timeline_c0ffee000002`
     where __auto_cdc_hides and not (__auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start) and not __auto_cdc_changed)
 )
 select missing.`id`, missing.__auto_cdc_sequence, missing.__auto_cdc_kind, missing.__auto_cdc_run_start, case when evt.__auto_cdc_kind = 'upsert' then evt.__auto_cdc_sent_2 end as `__auto_cdc_sent_note`
-from shop.`customers__auto_cdc_line` as evt
+from shop.`customers__auto_cdc_line_c0ffee000002` as evt
 join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`)
 ) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `__START_AT`,\\n    cast(null as timestamp_ntz) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || \':\' || cast(tgt.`__START_AT` as string), \'-\') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || \':\' || cast(tgt.`__END_AT` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as boolean) as `__auto_cdc_sent_note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as boolean) as `__auto_cdc_sent_note`,\\n    cast(null as string) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as string)) as string) || \':\' || cast(tgt.__auto_cdc_run_start as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as string)) as string) || \':\' || cast(tgt.__auto_cdc_run_start as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`__auto_cdc_sent_note`, src.__auto_cdc_control)"]]]' as string) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `__START_AT`,\\n    cast(null as timestamp_ntz) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || \':\' || cast(tgt.`__START_AT` as string), \'-\') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || \':\' || cast(tgt.`__END_AT` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as boolean) as `__auto_cdc_sent_note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as boolean) as `__auto_cdc_sent_note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_given_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as string)) as string) || \':\' || cast(tgt.__auto_cdc_run_start as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as string)) as string) || \':\' || cast(tgt.__auto_cdc_run_start as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`__auto_cdc_sent_note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_given_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
 merge into shop.customers as tgt using (
@@ -924,17 +951,17 @@ select
     cast(null as timestamp_ntz) as `__END_AT`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes`
+select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
 select `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes`
+from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || ':' || cast(tgt.`__START_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || ':' || cast(tgt.`__END_AT` as string), '-') = src.__auto_cdc_locator
@@ -953,13 +980,13 @@ select
     cast(null as string) as __auto_cdc_control,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`
+select __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_companion_changes`
+from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
 select
@@ -968,27 +995,31 @@ select
     cast(null as string) as __auto_cdc_kind,
     cast(null as timestamp_ntz) as __auto_cdc_run_start,
     cast(null as boolean) as `__auto_cdc_sent_note`,
-    cast(null as string) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as string)) as string) || ':' || cast(tgt.__auto_cdc_run_start as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_given_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as string)) as string) || ':' || cast(tgt.__auto_cdc_run_start as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
 on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as string)) as string) || ':' || cast(tgt.__auto_cdc_run_start as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`__auto_cdc_sent_note`, src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage` purge
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_events` purge
+drop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_stored` purge
+drop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_line` purge
+drop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_timeline` purge
+drop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_given` purge
+drop table if exists shop.`customers__auto_cdc_given_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes` purge
+drop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_companion_changes` purge;
+drop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge;
+
+-- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -1,7 +1,7 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -18,11 +18,11 @@ from (
 ) as src;
 
 -- list the versions
-create or replace table shop.`customers__auto_cdc_versions` using iceberg as
+create or replace table shop.`customers__auto_cdc_versions_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with versions_read as (
-    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage`
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002`
 ),
 versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
@@ -46,11 +46,11 @@ select
     case when count(ver.__auto_cdc_place) > 1 then 1 else 0 end as num_several_versions,
     case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions
-from shop.`customers__auto_cdc_versions` as ver;
+from shop.`customers__auto_cdc_versions_c0ffee000002` as ver;
 
 -- check the snapshot  (only if num_at_most_one_version)
 with counted as (
-    select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`
+    select count(*) as num_read_rows from shop.`customers__auto_cdc_stage_c0ffee000002`
 ),
 missing as (
     select
@@ -58,24 +58,24 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
         count(case when stg.`id` is null then 1 end) as null_key_0,
         min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 repeated as (
-    select stg.`id`, stg.__auto_cdc_sequence from shop.`customers__auto_cdc_stage` as stg
+    select stg.`id`, stg.__auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
     group by stg.`id`, stg.__auto_cdc_sequence having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- check the snapshots  (only if num_several_versions)
 with counted as (
-    select count(*) as num_read_rows from shop.`customers__auto_cdc_stage`
+    select count(*) as num_read_rows from shop.`customers__auto_cdc_stage_c0ffee000002`
 ),
 missing as (
     select
@@ -83,17 +83,17 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
         count(case when stg.`id` is null then 1 end) as null_key_0,
         min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
-    from shop.`customers__auto_cdc_stage` as stg
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 ),
 repeated as (
-    select stg.`id`, stg.__auto_cdc_sequence from shop.`customers__auto_cdc_stage` as stg
+    select stg.`id`, stg.__auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
     group by stg.`id`, stg.__auto_cdc_sequence having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -104,7 +104,7 @@ with stored as (
 ),
 sizes as (
     select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_versions` as ver left join shop.`customers__auto_cdc_stage` as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    from shop.`customers__auto_cdc_versions_c0ffee000002` as ver left join shop.`customers__auto_cdc_stage_c0ffee000002` as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
     where ver.__auto_cdc_place is not null
     group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
 ),
@@ -115,15 +115,15 @@ before as (
 ),
 present as (
     select stg.`id`, ver.__auto_cdc_place
-    from shop.`customers__auto_cdc_stage` as stg
-    join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
+    join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
 ),
 past as (
     select `id`, __auto_cdc_place + 1 as __auto_cdc_place from present
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_place = past.__auto_cdc_place
     where not exists (
         select 1 from present as now where now.`id` = past.`id` and now.__auto_cdc_place = past.__auto_cdc_place
     )
@@ -138,12 +138,19 @@ select *
 from greedy;
 
 -- create the companion
-create or replace table shop.customers__auto_cdc (
-    `id` int,
-    __auto_cdc_sequence timestamp_ntz,
-    __auto_cdc_kind string,
-    __auto_cdc_control string
-) using iceberg;
+create table shop.customers__auto_cdc using iceberg as
+select
+    cast(added.`id` as int) as `id`,
+    cast(added.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
+    cast(added.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(added.__auto_cdc_control as string) as __auto_cdc_control
+from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as added(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control);
 
 -- create the target
 create or replace table shop.customers using iceberg as
@@ -153,15 +160,15 @@ select
     cast(added.`note` as string) as `note`,
     cast(added.`operation` as string) as `operation`
 from (
-select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_stage` where __auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null)
+select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null)
 ) as added(`id`, `name`, `note`, `operation`);
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc
-select * from (
+merge into shop.customers__auto_cdc as tgt using (
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as int) as `id`,
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
@@ -170,24 +177,42 @@ select
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as int) as `id`, max(__auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind
-from shop.`customers__auto_cdc_versions`
+from shop.`customers__auto_cdc_versions_c0ffee000002`
 ) as more
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as int) as `id`, __auto_cdc_sequence as __auto_cdc_sequence, cast(null as string) as __auto_cdc_kind
-from shop.`customers__auto_cdc_versions`
+from shop.`customers__auto_cdc_versions_c0ffee000002`
 ) as more
-) as added;
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.`id`, told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage` purge
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_versions` purge;
+drop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge;
 
 -- auto_cdc: model customers: apply the new snapshots
 
 -- stage the model's rows
-create or replace table shop.`customers__auto_cdc_stage` using iceberg as
+create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with evaluated as (
@@ -238,11 +263,11 @@ from paired
 ) as src;
 
 -- list the versions
-create or replace table shop.`customers__auto_cdc_versions` using iceberg as
+create or replace table shop.`customers__auto_cdc_versions_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with versions_read as (
-    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage`
+    select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002`
 ),
 versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
@@ -271,7 +296,7 @@ select
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions,
     count(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as num_late_versions,
     cast(max(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as string) || ' (the last one is ' || cast((select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as string) || ')' as num_late_versions_example
-from shop.`customers__auto_cdc_versions` as ver;
+from shop.`customers__auto_cdc_versions_c0ffee000002` as ver;
 
 -- check the snapshot  (only if num_at_most_one_version)
 with counted as (
@@ -280,7 +305,7 @@ with counted as (
         count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
         (select count(*) from (select tgt.`id` from shop.customers as tgt) as standing)
             - count(case when not __auto_cdc_is_read then 1 end) as met
-    from shop.`customers__auto_cdc_stage`
+    from shop.`customers__auto_cdc_stage_c0ffee000002`
 ),
 missing as (
     select
@@ -288,10 +313,10 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
         count(case when stg.`id` is null then 1 end) as null_key_0,
         min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg
 ),
 repeated as (
-    select stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg cross join counted
+    select stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg cross join counted
     where stg.__auto_cdc_locator is null or counted.paired > counted.met
     group by stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
 ),
@@ -299,7 +324,7 @@ duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -311,7 +336,7 @@ with counted as (
         count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
         (select count(*) from (select tgt.`id` from shop.customers as tgt) as standing)
             - count(case when not __auto_cdc_is_read then 1 end) as met
-    from shop.`customers__auto_cdc_stage`
+    from shop.`customers__auto_cdc_stage_c0ffee000002`
 ),
 missing as (
     select
@@ -319,23 +344,23 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg.`id` as string), 'null') end) as null_version_example,
         count(case when stg.`id` is null then 1 end) as null_key_0,
         min(case when stg.`id` is null then coalesce(cast(stg.__auto_cdc_sequence as string), 'null') end) as null_key_0_example
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg
 ),
 repeated as (
-    select stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
+    select stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg
     group by stg.`id`, stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions`
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- keep what differs from the target  (only if num_single_versions)
-create or replace table shop.`customers__auto_cdc_winners` using iceberg as
+create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select
@@ -343,27 +368,27 @@ select
     stg.`name` as `name`,
     stg.`note` as `note`,
     stg.`operation` as `operation`,
-    (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+    (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
     case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
     stg.__auto_cdc_locator
-from shop.`customers__auto_cdc_stage` as stg
+from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
 where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as src;
 
 -- count the differences  (only if num_single_versions)
 with counted as (
-    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop.`customers__auto_cdc_winners`
+    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop.`customers__auto_cdc_winners_c0ffee000002`
 ),
 by_hand as (
     select count(*) as repeated_keys, min('id=' || coalesce(cast(found.`id` as string), 'null')) as repeated_keys_example
-    from (select `id` from shop.`customers__auto_cdc_winners` group by `id` having count(*) > 1) as found
+    from (select `id` from shop.`customers__auto_cdc_winners_c0ffee000002` group by `id` having count(*) > 1) as found
 ),
 stored as (
     select count(*) as __auto_cdc_copies from shop.customers
 ),
 sizes as (
     select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_versions` as ver left join (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    from shop.`customers__auto_cdc_versions_c0ffee000002` as ver left join (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
     where ver.__auto_cdc_place is not null
     group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
 ),
@@ -374,8 +399,8 @@ before as (
 ),
 present as (
     select stg.`id`, ver.__auto_cdc_place
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
-    join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg
+    join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
 ),
 past as (
     select `id`, __auto_cdc_place + 1 as __auto_cdc_place from present
@@ -384,7 +409,7 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_place = past.__auto_cdc_place
     where not exists (
         select 1 from present as now where now.`id` = past.`id` and now.__auto_cdc_place = past.__auto_cdc_place
     )
@@ -399,30 +424,30 @@ select *
 from counted cross join by_hand cross join greedy;
 
 -- compare the snapshots  (only if num_several_versions)
-create or replace table shop.`customers__auto_cdc_winners` using iceberg as
+create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select stg.`id` as `id`, stg.`name` as `name`, stg.`note` as `note`, stg.`operation` as `operation`, stg.__auto_cdc_sequence, 'upsert' as __auto_cdc_kind
-from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) and not stg.__auto_cdc_same
+from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) and not stg.__auto_cdc_same
 union all
-select tgt.`id`, cast(null as string) as `name`, cast(null as string) as `note`, cast(null as string) as `operation`, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as tgt
-where not exists (select 1 from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) and stg.__auto_cdc_locator = coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-'))
+select tgt.`id`, cast(null as string) as `name`, cast(null as string) as `note`, cast(null as string) as `operation`, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as tgt
+where not exists (select 1 from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) and stg.__auto_cdc_locator = coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-'))
 ) as src;
 
 -- count the differences  (only if num_several_versions)
 with counted as (
-    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop.`customers__auto_cdc_winners`
+    select count(*) as num_new_events, count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows from shop.`customers__auto_cdc_winners_c0ffee000002`
 ),
 by_hand as (
     select count(*) as repeated_keys, min('id=' || coalesce(cast(found.`id` as string), 'null')) as repeated_keys_example
-    from (select `id` from shop.`customers__auto_cdc_winners` group by `id` having count(*) > 1) as found
+    from (select `id` from shop.`customers__auto_cdc_winners_c0ffee000002` group by `id` having count(*) > 1) as found
 ),
 stored as (
     select count(*) as __auto_cdc_copies from shop.customers
 ),
 sizes as (
     select ver.__auto_cdc_place, ver.__auto_cdc_sequence, count(stg.__auto_cdc_sequence) as __auto_cdc_copies
-    from shop.`customers__auto_cdc_versions` as ver left join (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
+    from shop.`customers__auto_cdc_versions_c0ffee000002` as ver left join (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg on stg.__auto_cdc_sequence = ver.__auto_cdc_sequence
     where ver.__auto_cdc_place is not null
     group by ver.__auto_cdc_place, ver.__auto_cdc_sequence
 ),
@@ -433,8 +458,8 @@ before as (
 ),
 present as (
     select stg.`id`, ver.__auto_cdc_place
-    from (select * from shop.`customers__auto_cdc_stage` where __auto_cdc_is_new) as stg
-    join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg
+    join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
 ),
 past as (
     select `id`, __auto_cdc_place + 1 as __auto_cdc_place from present
@@ -443,7 +468,7 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop.`customers__auto_cdc_versions` as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_place = past.__auto_cdc_place
     where not exists (
         select 1 from present as now where now.`id` = past.`id` and now.__auto_cdc_place = past.__auto_cdc_place
     )
@@ -470,7 +495,7 @@ from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners` as won
+    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners_c0ffee000002` as won
     ) as gone(place) where place is not null
     union all
     select
@@ -488,13 +513,13 @@ from (
         born.`note`,
         born.`operation`
     from (
-    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
     ) as born(`id`, `name`, `note`, `operation`)
     ) as row_born
 ) as changes;
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_new_events or num_snapshot_versions)
-create or replace table shop.`customers__auto_cdc_companion_changes` using iceberg as
+create or replace table shop.`customers__auto_cdc_companion_changes_c0ffee000002` using iceberg as
 select
     cast(null as int) as `id`,
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
@@ -516,7 +541,7 @@ select
     cast('ended' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as string)) as string) || ':' || cast(cmp.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null) as value
+select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as string)) as string) || ':' || cast(cmp.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as ended(place, value)
 union all
@@ -536,19 +561,17 @@ select
     cast(null as string) as __auto_cdc_kind,
     cast(null as string) as __auto_cdc_control
 from (
-select __auto_cdc_sequence from shop.`customers__auto_cdc_versions` where __auto_cdc_place is not null
+select __auto_cdc_sequence from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null
 ) as born(__auto_cdc_sequence)
 ) as row_born;
 
 -- write down what is left to do  (only if num_new_events or num_snapshot_versions)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as string) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(cast(length(cast(won.`id` as string)) as string) || \':\' || cast(won.`id` as string), \'-\') from shop.`customers__auto_cdc_winners` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`\\n    from (\\n    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = \'upsert\'\\n    ) as born(`id`, `name`, `note`, `operation`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(cast(length(cast(won.`id` as string)) as string) || \':\' || cast(won.`id` as string), \'-\') from shop.`customers__auto_cdc_winners` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`\\n    from (\\n    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = \'upsert\'\\n    ) as born(`id`, `name`, `note`, `operation`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`) values (src.`id`, src.`name`, src.`note`, src.`operation`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'gone\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]]]' as string) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(cast(length(cast(won.`id` as string)) as string) || \':\' || cast(won.`id` as string), \'-\') from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`\\n    from (\\n    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = \'upsert\'\\n    ) as born(`id`, `name`, `note`, `operation`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(cast(length(cast(won.`id` as string)) as string) || \':\' || cast(won.`id` as string), \'-\') from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`\\n    from (\\n    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = \'upsert\'\\n    ) as born(`id`, `name`, `note`, `operation`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`) values (src.`id`, src.`name`, src.`note`, src.`operation`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_new_events or num_snapshot_versions)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_new_events or num_snapshot_versions)
 merge into shop.customers as tgt using (
@@ -569,7 +592,7 @@ select __auto_cdc_locator from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners` as won
+    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners_c0ffee000002` as won
     ) as gone(place) where place is not null
     union all
     select
@@ -587,7 +610,7 @@ select __auto_cdc_locator from (
         born.`note`,
         born.`operation`
     from (
-    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
     ) as born(`id`, `name`, `note`, `operation`)
     ) as row_born
 ) as changes
@@ -606,7 +629,7 @@ from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners` as won
+    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners_c0ffee000002` as won
     ) as gone(place) where place is not null
     union all
     select
@@ -624,7 +647,7 @@ from (
         born.`note`,
         born.`operation`
     from (
-    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners` where __auto_cdc_kind = 'upsert'
+    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
     ) as born(`id`, `name`, `note`, `operation`)
     ) as row_born
 ) as changes
@@ -643,37 +666,41 @@ select
     cast(null as string) as __auto_cdc_control,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes`
+select __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_companion_changes`
+from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
 select
     cast(null as int) as `id`,
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
-    cast(null as string) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_companion_changes`
+from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop.`customers__auto_cdc_stage` purge
+drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_versions` purge
+drop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners` purge
+drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_companion_changes` purge;
+drop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge;
+
+-- cross it off  (only if num_new_events or num_snapshot_versions)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -1,13 +1,21 @@
 -- auto_cdc: model customers: build the target
 
 -- create the companion
-drop table if exists shop.customers__auto_cdc
--- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     __auto_cdc_sequence timestamp(6),
     __auto_cdc_kind varchar,
     __auto_cdc_control varchar
 );
+
+-- create the companion
+insert into shop.customers__auto_cdc (__auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+select whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_control from (
+select
+    cast(null as timestamp(6)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 drop table if exists shop.customers
@@ -46,7 +54,8 @@ from evaluated;
 select count(*) as num_output_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc (__auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
+merge into shop.customers__auto_cdc as tgt using (
+select told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
 select
     cast(null as timestamp(6)) as __auto_cdc_sequence,
     'control' as __auto_cdc_kind,
@@ -55,22 +64,38 @@ union all
 select
     cast(null as timestamp(6)) as __auto_cdc_sequence,
     'run' as __auto_cdc_kind,
-    '1' as __auto_cdc_control;
+    '1' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control from (
+select
+    cast(null as timestamp(6)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert (__auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";
 
 -- auto_cdc: model customers: append the new rows
 
--- write down how to take it back
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as varchar) as __auto_cdc_kind, told.* from (
-select cast('["", [["take back the rows of the run before", "delete from shop.customers where __auto_cdc_run = 2"], ["remember the number of the run", "update shop.customers__auto_cdc set __auto_cdc_control = ''2'' where __auto_cdc_kind = ''run''"]]]' as varchar) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+-- write down what is left to do
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["claim it", "update shop.customers__auto_cdc set __auto_cdc_control = ''c0ffee000002! {\"to_do\": [[\"remember that its rows do not count\", \"merge into shop.customers__auto_cdc as tgt using (\\nselect cast(''''lost'''' as varchar) as __auto_cdc_kind, told.* from (\\nselect ''''2'''' as __auto_cdc_control\\n) as told\\n) as src\\non tgt.__auto_cdc_kind = src.__auto_cdc_kind and tgt.__auto_cdc_control = src.__auto_cdc_control\\nwhen matched then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control)\"], [\"take back the rows of the run before\", \"merge into shop.customers as tgt using (\\nselect distinct 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = ''''lost'''' and __auto_cdc_control = ''''2''''\\n) as src\\non tgt.__auto_cdc_run = 2\\nwhen matched then delete\"]], \"frees\": \"\", \"asks\": \"\", \"otherwise\": [], \"appends\": true}''\nwhere __auto_cdc_kind = ''journal'' and substr(__auto_cdc_control, 1, 13) = ''c0ffee000002 ''"], ["see that it is claimed", "c0ffee000002!"], ["remember that its rows do not count", "merge into shop.customers__auto_cdc as tgt using (\nselect cast(''lost'' as varchar) as __auto_cdc_kind, told.* from (\nselect ''2'' as __auto_cdc_control\n) as told\n) as src\non tgt.__auto_cdc_kind = src.__auto_cdc_kind and tgt.__auto_cdc_control = src.__auto_cdc_control\nwhen matched then update set __auto_cdc_control = src.__auto_cdc_control\nwhen not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control)"], ["take back the rows of the run before", "merge into shop.customers as tgt using (\nselect distinct 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = ''lost'' and __auto_cdc_control = ''2''\n) as src\non tgt.__auto_cdc_run = 2\nwhen matched then delete"]], "frees": "", "asks": "", "otherwise": [], "appends": true}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- append the rows
 insert into shop.customers ("id", "name", "note", "operation", "changed_at", __auto_cdc_run)
@@ -89,18 +114,31 @@ with evaluated as (
         select id, name, note, operation, changed_at
         from shop.customer_changes
     ) as src
+),
+appended as (
+    select "id", "name", "note", "operation", "changed_at", cast(2 as bigint) as __auto_cdc_run
+    from evaluated
 )
-select "id", "name", "note", "operation", "changed_at", cast(2 as bigint) as __auto_cdc_run
-from evaluated;
-
--- count what is written
-select count(*) as num_output_rows from shop.customers where __auto_cdc_run = 2;
+select added."id", added."name", added."note", added."operation", added."changed_at", added.__auto_cdc_run
+from appended as added
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ') as turn;
 
 -- remember the number of the run
-update shop.customers__auto_cdc set __auto_cdc_control = '2' where __auto_cdc_kind = 'run';
+merge into shop.customers__auto_cdc as tgt using (
+select '2' as __auto_cdc_control from shop.customers__auto_cdc as own
+where own.__auto_cdc_kind = 'journal' and substr(own.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
+) as src
+on tgt.__auto_cdc_kind = 'run'
+when matched then update set __auto_cdc_control = src.__auto_cdc_control;
 
 -- cross it off
-delete from shop.customers__auto_cdc where __auto_cdc_kind = 'journal';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
+
+-- count what is written
+select counted.added as num_output_rows,
+    case when turn.claims > 0 then 1 else 0 end as lost_turn
+from (select count(*) as added from shop.customers where __auto_cdc_run = 2) as counted
+cross join (select count(*) as claims from shop.customers__auto_cdc where (__auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 14) = 'c0ffee000002! ') or (__auto_cdc_kind = 'lost' and __auto_cdc_control = '2')) as turn;
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";

@@ -1,9 +1,9 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_stage" as
+create table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 select
@@ -26,7 +26,7 @@ with counted as (
     select
         count(*) as num_read_rows,
         0 as num_late_rows
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 found as (
     select
@@ -37,10 +37,10 @@ found as (
         min(case when evt.__auto_cdc_system_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar), 'null') end) as null_system_sequence_example,
         count(case when evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar) end) as null_key_0_example
-    from shop."customers__auto_cdc_stage" as evt
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
 ),
 repeated as (
-    select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_stage" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -51,7 +51,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt."name" end as __auto_cdc_written_0,
         case when evt.__auto_cdc_kind = 'upsert' then evt."note" end as __auto_cdc_written_1,
         count(*) as __auto_cdc_copies
-    from shop."customers__auto_cdc_stage" as evt
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
     join repeated on evt."id" = repeated."id" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
@@ -72,37 +72,37 @@ cross join found
 cross join ties;
 
 -- number the touched keys
-drop table if exists shop."customers__auto_cdc_touched"
+drop table if exists shop."customers__auto_cdc_touched_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_touched" as
+create table shop."customers__auto_cdc_touched_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 select "id", min(__auto_cdc_system_sequence) as __auto_cdc_first, row_number() over (order by "id") as __auto_cdc_owner
-from shop."customers__auto_cdc_stage" group by "id"
+from shop."customers__auto_cdc_stage_c0ffee000002" group by "id"
 ) as src;
 
 -- place the events on both axes
-drop table if exists shop."customers__auto_cdc_placed"
+drop table if exists shop."customers__auto_cdc_placed_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_placed" as
+create table shop."customers__auto_cdc_placed_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with repeated as (
-    select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_stage" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-        from shop."customers__auto_cdc_stage" as evt
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
         join repeated on evt."id" = repeated."id" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     ) as ranked where place > 1
 ),
 lined as (
     select evt.__auto_cdc_row as event, touched.__auto_cdc_owner as line, evt.__auto_cdc_kind as kind,
         evt.__auto_cdc_sequence as sequence, evt.__auto_cdc_system_sequence as system_at, false as is_base, false as starts
-    from shop."customers__auto_cdc_stage" as evt
-    join shop."customers__auto_cdc_touched" as touched on touched."id" = evt."id"
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched."id" = evt."id"
     where evt.__auto_cdc_row not in (select locator from copies)
 ),
 counted as (
@@ -142,9 +142,9 @@ from counted where is_lone
 ) as src;
 
 -- list events by blocks of time
-drop table if exists shop."customers__auto_cdc_event_blocks"
+drop table if exists shop."customers__auto_cdc_event_blocks_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_event_blocks" as
+create table shop."customers__auto_cdc_event_blocks_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with sizes as (
@@ -184,7 +184,7 @@ with sizes as (
 halved as (
     select line, number, place, level, bitwise_right_shift(moment + size - 1, level) as low, bitwise_right_shift(until, level) as high
     from (
-    select line, number, place, moment, until from shop."customers__auto_cdc_placed" where line in (select line from shop."customers__auto_cdc_placed" where seeks_before or seeks_after)
+    select line, number, place, moment, until from shop."customers__auto_cdc_placed_c0ffee000002" where line in (select line from shop."customers__auto_cdc_placed_c0ffee000002" where seeks_before or seeks_after)
     ) as spans join sizes on size <= until
 )
 select line, level, low as block, place, number, 1 as is_span from halved where low < high and low % 2 = 1
@@ -192,21 +192,21 @@ union all
 select line, level, high - 1, place, number, 1 from halved where low < high and high % 2 = 1
 union all
 select line, level, bitwise_right_shift(moment, level), place, number, 0 from (
-select line, number, place, moment, moments from shop."customers__auto_cdc_placed" where seeks_before or seeks_after
+select line, number, place, moment, moments from shop."customers__auto_cdc_placed_c0ffee000002" where seeks_before or seeks_after
 ) as points join sizes on size <= moments
 ) as src;
 
 -- find the events beside each event
-drop table if exists shop."customers__auto_cdc_arrivals"
+drop table if exists shop."customers__auto_cdc_arrivals_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_arrivals" as
+create table shop."customers__auto_cdc_arrivals_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with seen as (
     select line, number, is_span,
         max(case when is_span = 1 then number end) over (partition by line, level, block order by place, is_span rows between unbounded preceding and current row) as before,
         min(case when is_span = 1 then number end) over (partition by line, level, block order by place desc, is_span rows between unbounded preceding and current row) as after
-    from shop."customers__auto_cdc_event_blocks"
+    from shop."customers__auto_cdc_event_blocks_c0ffee000002"
 ),
 nearest as (
     select line, number, max(before) as before, min(after) as after
@@ -216,26 +216,26 @@ beside as (
     select evt.line, evt.number, evt.place, evt.moment,
         case when evt.seeks_before then nearest.before else evt.before end as before,
         case when evt.seeks_after then nearest.after else evt.after end as after
-    from shop."customers__auto_cdc_placed" as evt
+    from shop."customers__auto_cdc_placed_c0ffee000002" as evt
     left join nearest on nearest.line = evt.line and nearest.number = evt.number
     where not evt.is_lone
 )
 select beside.*, coalesce(next.place, 2147483647) as after_place
 from beside
-left join shop."customers__auto_cdc_placed" as next on next.line = beside.line and next.number = beside.after
+left join shop."customers__auto_cdc_placed_c0ffee000002" as next on next.line = beside.line and next.number = beside.after
 ) as src;
 
 -- find where versions start and end
-drop table if exists shop."customers__auto_cdc_turns"
+drop table if exists shop."customers__auto_cdc_turns_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_turns" as
+create table shop."customers__auto_cdc_turns_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with meeting as (
     select distinct line, place, moment, previous, present from (
-        select line, place, moment, before as previous, number as present from shop."customers__auto_cdc_arrivals"
+        select line, place, moment, before as previous, number as present from shop."customers__auto_cdc_arrivals_c0ffee000002"
         union all
-        select line, after_place, moment, number, after from shop."customers__auto_cdc_arrivals"
+        select line, after_place, moment, number, after from shop."customers__auto_cdc_arrivals_c0ffee000002"
     ) as every_row
 ),
 pairs as (
@@ -243,16 +243,16 @@ pairs as (
         previous.kind as previous_kind, present.kind as present_kind,
         coalesce(previous.is_base and present.is_base, false) as is_base, coalesce(present.starts, false) as starts
     from meeting as met
-    left join shop."customers__auto_cdc_placed" as previous on previous.line = met.line and previous.number = met.previous
-    left join shop."customers__auto_cdc_placed" as present on present.line = met.line and present.number = met.present
+    left join shop."customers__auto_cdc_placed_c0ffee000002" as previous on previous.line = met.line and previous.number = met.previous
+    left join shop."customers__auto_cdc_placed_c0ffee000002" as present on present.line = met.line and present.number = met.present
 ),
 differing as (
     select pair.previous_event, pair.present_event
     from (
         select distinct previous_event, present_event from pairs where previous_kind = 'upsert' and present_kind = 'upsert' and not is_base
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_stage") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_stage") as present on present.__auto_cdc_locator = pair.present_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_stage_c0ffee000002") as previous on previous.__auto_cdc_locator = pair.previous_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_stage_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
     where previous."name" is distinct from present."name" or previous."note" is distinct from present."note"
 ),
 marked as (
@@ -275,13 +275,13 @@ from marked
 ) as src;
 
 -- look for the walls beside each event
-drop table if exists shop."customers__auto_cdc_sights"
+drop table if exists shop."customers__auto_cdc_sights_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_sights" as
+create table shop."customers__auto_cdc_sights_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with places as (
-    select line, place, max(case when is_wall then number end) as wall from shop."customers__auto_cdc_turns" group by line, place
+    select line, place, max(case when is_wall then number end) as wall from shop."customers__auto_cdc_turns_c0ffee000002" group by line, place
 ),
 facing as (
     select line, place, max(wall) over (partition by line order by place rows between unbounded preceding and 1 preceding) as before,
@@ -291,20 +291,20 @@ facing as (
 select evt.line, evt.moment, own.number as own, next.number as next, own.place as own_place, next.place as next_place,
     lefts.before as left_wall, lefts.before is not null and not (wall_left.moment <= evt.moment and evt.moment < wall_left.until) as seeks_left,
     rights.after as right_wall, rights.after is not null and not (wall_right.moment <= evt.moment and evt.moment < wall_right.until) as seeks_right
-from shop."customers__auto_cdc_arrivals" as evt
-join shop."customers__auto_cdc_turns" as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
-join shop."customers__auto_cdc_turns" as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
+from shop."customers__auto_cdc_arrivals_c0ffee000002" as evt
+join shop."customers__auto_cdc_turns_c0ffee000002" as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
+join shop."customers__auto_cdc_turns_c0ffee000002" as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
 join facing as lefts on lefts.line = evt.line and lefts.place = evt.place
 join facing as rights on rights.line = evt.line and rights.place = evt.after_place
-left join shop."customers__auto_cdc_turns" as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
-left join shop."customers__auto_cdc_turns" as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
+left join shop."customers__auto_cdc_turns_c0ffee000002" as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
+left join shop."customers__auto_cdc_turns_c0ffee000002" as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
 where own.is_wall or own.was_wall or next.is_wall or next.was_wall
 ) as src;
 
 -- list walls by blocks of time
-drop table if exists shop."customers__auto_cdc_wall_blocks"
+drop table if exists shop."customers__auto_cdc_wall_blocks_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_wall_blocks" as
+create table shop."customers__auto_cdc_wall_blocks_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with sizes as (
@@ -344,8 +344,8 @@ with sizes as (
 halved as (
     select line, number, place, level, bitwise_right_shift(moment + size - 1, level) as low, bitwise_right_shift(until, level) as high
     from (
-    select line, number, place, moment, until from shop."customers__auto_cdc_turns"
-    where is_wall and line in (select line from shop."customers__auto_cdc_sights" where seeks_left or seeks_right)
+    select line, number, place, moment, until from shop."customers__auto_cdc_turns_c0ffee000002"
+    where is_wall and line in (select line from shop."customers__auto_cdc_sights_c0ffee000002" where seeks_left or seeks_right)
     ) as spans join sizes on size <= until
 )
 select line, level, low as block, place, number, 1 as is_span from halved where low < high and low % 2 = 1
@@ -354,37 +354,37 @@ select line, level, high - 1, place, number, 1 from halved where low < high and 
 union all
 select line, level, bitwise_right_shift(moment, level), place, number, 0 from (
 select turn.line, turn.number, turn.place, turn.moment, turn.moments
-from (select *, max(until) over (partition by line) as moments from shop."customers__auto_cdc_turns") as turn
+from (select *, max(until) over (partition by line) as moments from shop."customers__auto_cdc_turns_c0ffee000002") as turn
 join (
     select distinct line, number from (
-        select line, own as number from shop."customers__auto_cdc_sights" where seeks_left
+        select line, own as number from shop."customers__auto_cdc_sights_c0ffee000002" where seeks_left
         union all
-        select line, next from shop."customers__auto_cdc_sights" where seeks_right
+        select line, next from shop."customers__auto_cdc_sights_c0ffee000002" where seeks_right
     ) as every_row
 ) as seeking on seeking.line = turn.line and seeking.number = turn.number
 ) as points join sizes on size <= moments
 ) as src;
 
 -- find the walls beside each wall
-drop table if exists shop."customers__auto_cdc_wall_neighbours"
+drop table if exists shop."customers__auto_cdc_wall_neighbours_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_wall_neighbours" as
+create table shop."customers__auto_cdc_wall_neighbours_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with seen as (
     select line, number, is_span,
         max(case when is_span = 1 then number end) over (partition by line, level, block order by place, is_span rows between unbounded preceding and current row) as before,
         min(case when is_span = 1 then number end) over (partition by line, level, block order by place desc, is_span rows between unbounded preceding and current row) as after
-    from shop."customers__auto_cdc_wall_blocks"
+    from shop."customers__auto_cdc_wall_blocks_c0ffee000002"
 )
 select line, number, max(before) as before, min(after) as after
 from seen where is_span = 0 group by line, number
 ) as src;
 
 -- cut into versions
-drop table if exists shop."customers__auto_cdc_timeline"
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_timeline" as
+create table shop."customers__auto_cdc_timeline_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with beheld as (
@@ -392,11 +392,11 @@ with beheld as (
         own.opens as own_opens, next.opens as next_opens, own.is_wall as own_is_wall, next.is_wall as next_is_wall,
         case when evt.seeks_left then lefts.before else evt.left_wall end as left_wall,
         case when evt.seeks_right then rights.after else evt.right_wall end as right_wall
-    from shop."customers__auto_cdc_sights" as evt
-    join shop."customers__auto_cdc_turns" as own on own.line = evt.line and own.number = evt.own
-    join shop."customers__auto_cdc_turns" as next on next.line = evt.line and next.number = evt.next
-    left join shop."customers__auto_cdc_wall_neighbours" as lefts on lefts.line = evt.line and lefts.number = evt.own
-    left join shop."customers__auto_cdc_wall_neighbours" as rights on rights.line = evt.line and rights.number = evt.next
+    from shop."customers__auto_cdc_sights_c0ffee000002" as evt
+    join shop."customers__auto_cdc_turns_c0ffee000002" as own on own.line = evt.line and own.number = evt.own
+    join shop."customers__auto_cdc_turns_c0ffee000002" as next on next.line = evt.line and next.number = evt.next
+    left join shop."customers__auto_cdc_wall_neighbours_c0ffee000002" as lefts on lefts.line = evt.line and lefts.number = evt.own
+    left join shop."customers__auto_cdc_wall_neighbours_c0ffee000002" as rights on rights.line = evt.line and rights.number = evt.next
 ),
 pieces as (
     select distinct line, place, moment, wall from (
@@ -407,10 +407,10 @@ pieces as (
         union all
         select evt.line, wall.place, evt.moment,
             case when own_is_wall then own when next_is_wall then next else right_wall end
-        from beheld as evt join shop."customers__auto_cdc_turns" as wall on wall.line = evt.line and wall.number = evt.left_wall
+        from beheld as evt join shop."customers__auto_cdc_turns_c0ffee000002" as wall on wall.line = evt.line and wall.number = evt.left_wall
         where wall.opens
         union all
-        select line, place, moment, null from shop."customers__auto_cdc_turns" where did_open and not opens
+        select line, place, moment, null from shop."customers__auto_cdc_turns_c0ffee000002" where did_open and not opens
     ) as every_row
 ),
 bordered as (
@@ -418,15 +418,15 @@ bordered as (
         lag(wall.place) over (partition by pieces.line, pieces.place order by pieces.moment) as end_place_before,
         lag(wall.previous_event) over (partition by pieces.line, pieces.place order by pieces.moment) as event_before
     from pieces
-    left join shop."customers__auto_cdc_turns" as wall on wall.line = pieces.line and wall.number = pieces.wall
+    left join shop."customers__auto_cdc_turns_c0ffee000002" as wall on wall.line = pieces.line and wall.number = pieces.wall
 ),
 changed as (
     select pair.previous_event, pair.present_event
     from (
         select distinct event_before as previous_event, event as present_event from bordered where end_place = end_place_before and event <> event_before
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_stage") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_stage") as present on present.__auto_cdc_locator = pair.present_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_stage_c0ffee000002") as previous on previous.__auto_cdc_locator = pair.previous_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_stage_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
     where previous."name" is distinct from present."name" or previous."note" is distinct from present."note"
 ),
 begun as (
@@ -438,13 +438,13 @@ spanning as (
     select *, lead(moment) over (partition by line, place order by moment) as until from begun
 ),
 places as (
-    select line, place, min(sequence) as sequence from shop."customers__auto_cdc_placed" group by line, place
+    select line, place, min(sequence) as sequence from shop."customers__auto_cdc_placed_c0ffee000002" group by line, place
 ),
 moments as (
-    select line, moment, min(system_at) as system_at from shop."customers__auto_cdc_placed" where moment > 0 group by line, moment
+    select line, moment, min(system_at) as system_at from shop."customers__auto_cdc_placed_c0ffee000002" where moment > 0 group by line, moment
 ),
 lone as (
-    select *, cast(null as timestamp(6)) as no_end, cast(null as timestamp(6)) as no_system_end from shop."customers__auto_cdc_placed" where is_lone and kind = 'upsert'
+    select *, cast(null as timestamp(6)) as no_end, cast(null as timestamp(6)) as no_system_end from shop."customers__auto_cdc_placed_c0ffee000002" where is_lone and kind = 'upsert'
 )
 select line, event, 1 as moment, sequence as start_at, no_end as end_at, system_at as system_start_at,
     no_system_end as system_end_at
@@ -460,8 +460,6 @@ where spanning.event is not null
 ) as src;
 
 -- create the companion
-drop table if exists shop.customers__auto_cdc
--- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     "id" integer,
     __auto_cdc_sequence timestamp(6),
@@ -471,6 +469,20 @@ create table shop.customers__auto_cdc (
     "note" varchar,
     __auto_cdc_control varchar
 );
+
+-- create the companion
+insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "name", "note", __auto_cdc_control)
+select whose."id", whose.__auto_cdc_sequence, whose.__auto_cdc_system_sequence, whose.__auto_cdc_kind, whose."name", whose."note", whose.__auto_cdc_control from (
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp(6)) as __auto_cdc_sequence,
+    cast(null as timestamp(6)) as __auto_cdc_system_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as varchar) as "name",
+    cast(null as varchar) as "note",
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 drop table if exists shop.customers
@@ -489,18 +501,19 @@ create table shop.customers (
 insert into shop.customers ("id", "name", "note", "__start_at", "__end_at", "__system_start_at", "__system_end_at")
 with written as (
     select event, start_at, end_at, system_start_at, system_end_at
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where event is not null
 )
 select evt."id", evt."name", evt."note", run.start_at as "__start_at", run.end_at as "__end_at", run.system_start_at as "__system_start_at", run.system_end_at as "__system_end_at"
-from shop."customers__auto_cdc_stage" as evt
+from shop."customers__auto_cdc_stage_c0ffee000002" as evt
 join written as run on run.event = evt.__auto_cdc_row;
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "name", "note", __auto_cdc_control)
+merge into shop.customers__auto_cdc as tgt using (
+select told."id", told.__auto_cdc_sequence, told.__auto_cdc_system_sequence, told.__auto_cdc_kind, told."name", told."note", told.__auto_cdc_control from (
 select
     cast(null as integer) as "id",
     cast(null as timestamp(6)) as __auto_cdc_sequence,
@@ -512,13 +525,13 @@ select
 union all
 select more.*, null as __auto_cdc_control from (
 with repeated as (
-    select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_stage" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-        from shop."customers__auto_cdc_stage" as evt
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
         join repeated on evt."id" = repeated."id" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     ) as ranked where place > 1
 )
@@ -529,30 +542,52 @@ select
     evt.__auto_cdc_kind,
     case when evt.__auto_cdc_kind = 'upsert' then evt."name" end as "name",
     case when evt.__auto_cdc_kind = 'upsert' then evt."note" end as "note"
-from shop."customers__auto_cdc_stage" as evt
+from shop."customers__auto_cdc_stage_c0ffee000002" as evt
 where evt.__auto_cdc_row not in (select locator from copies)
-) as more;
+) as more
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told."id", told.__auto_cdc_sequence, told.__auto_cdc_system_sequence, told.__auto_cdc_kind, told."name", told."note", told.__auto_cdc_control from (
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp(6)) as __auto_cdc_sequence,
+    cast(null as timestamp(6)) as __auto_cdc_system_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as varchar) as "name",
+    cast(null as varchar) as "note",
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert ("id", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "name", "note", __auto_cdc_control) values (src."id", src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src."name", src."note", src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_touched"
+drop table if exists shop."customers__auto_cdc_touched_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_placed"
+drop table if exists shop."customers__auto_cdc_placed_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_event_blocks"
+drop table if exists shop."customers__auto_cdc_event_blocks_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_arrivals"
+drop table if exists shop."customers__auto_cdc_arrivals_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_turns"
+drop table if exists shop."customers__auto_cdc_turns_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_sights"
+drop table if exists shop."customers__auto_cdc_sights_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_wall_blocks"
+drop table if exists shop."customers__auto_cdc_wall_blocks_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_wall_neighbours"
+drop table if exists shop."customers__auto_cdc_wall_neighbours_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_timeline";
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002";
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";
@@ -560,9 +595,9 @@ drop table if exists shop."customers__auto_cdc_described";
 -- auto_cdc: model customers: apply the new events
 
 -- stage the model's rows
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_stage" as
+create table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 select
@@ -581,9 +616,9 @@ from (
 ) as src;
 
 -- keep the events that are new
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_events" as
+create table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 select
@@ -593,7 +628,7 @@ select
     stg.__auto_cdc_sequence,
     stg.__auto_cdc_system_sequence,
     stg.__auto_cdc_kind
-from shop."customers__auto_cdc_stage" as stg
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 where not exists (select 1 from shop.customers__auto_cdc as known where known."id" = stg."id" and known.__auto_cdc_sequence = stg.__auto_cdc_sequence and known.__auto_cdc_system_sequence = stg.__auto_cdc_system_sequence)
 ) as src;
 
@@ -601,7 +636,7 @@ where not exists (select 1 from shop.customers__auto_cdc as known where known."i
 with counted as (
     select
         count(*) as num_read_rows
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 found as (
     select
@@ -612,10 +647,10 @@ found as (
         min(case when evt.__auto_cdc_system_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar), 'null') end) as null_system_sequence_example,
         count(case when evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
         min(case when evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar) end) as null_key_0_example
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
 ),
 repeated as (
-    select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 variants as (
     select
@@ -626,7 +661,7 @@ variants as (
         case when evt.__auto_cdc_kind = 'upsert' then evt."name" end as __auto_cdc_written_0,
         case when evt.__auto_cdc_kind = 'upsert' then evt."note" end as __auto_cdc_written_1,
         count(*) as __auto_cdc_copies
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
     join repeated on evt."id" = repeated."id" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     group by 1, 2, 3, 4, 5, 6
 ),
@@ -643,11 +678,11 @@ ties as (
 ),
 late as (
     select (
-    select count(*) from shop."customers__auto_cdc_events" as evt
+    select count(*) from shop."customers__auto_cdc_events_c0ffee000002" as evt
     join (
         select cmp."id", max(cmp.__auto_cdc_sequence) as __auto_cdc_latest
         from shop.customers__auto_cdc as cmp
-        join (select distinct "id" from shop."customers__auto_cdc_events") as evt on evt."id" = cmp."id"
+        join (select distinct "id" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."id" = cmp."id"
         group by cmp."id"
     ) as head on head."id" = evt."id" and evt.__auto_cdc_sequence < head.__auto_cdc_latest) as num_late_rows
 )
@@ -658,19 +693,19 @@ cross join ties
 cross join late;
 
 -- number the touched keys  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_touched"
+drop table if exists shop."customers__auto_cdc_touched_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_touched" as
+create table shop."customers__auto_cdc_touched_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 select "id", min(__auto_cdc_system_sequence) as __auto_cdc_first, row_number() over (order by "id") as __auto_cdc_owner
-from shop."customers__auto_cdc_events" group by "id"
+from shop."customers__auto_cdc_events_c0ffee000002" group by "id"
 ) as src;
 
 -- find the versions of the keys  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_stored"
+drop table if exists shop."customers__auto_cdc_stored_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_stored" as
+create table shop."customers__auto_cdc_stored_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 select
@@ -682,18 +717,18 @@ select
     coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt."__start_at" as varchar)) as varchar) || ':' || cast(tgt."__start_at" as varchar), '-') || coalesce(cast(length(cast(tgt."__end_at" as varchar)) as varchar) || ':' || cast(tgt."__end_at" as varchar), '-') || coalesce(cast(length(cast(tgt."__system_start_at" as varchar)) as varchar) || ':' || cast(tgt."__system_start_at" as varchar), '-') || coalesce(cast(length(cast(tgt."__system_end_at" as varchar)) as varchar) || ':' || cast(tgt."__system_end_at" as varchar), '-') as locator,
     tgt."__system_start_at" < touched.__auto_cdc_first as is_base
 from shop.customers as tgt
-join shop."customers__auto_cdc_touched" as touched on touched."id" = tgt."id"
+join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched."id" = tgt."id"
 where tgt."__system_end_at" is null or tgt."__system_end_at" >= touched.__auto_cdc_first
 ) as src;
 
 -- find what the new events can change  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_parts"
+drop table if exists shop."customers__auto_cdc_parts_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_parts" as
+create table shop."customers__auto_cdc_parts_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with versions as (
-    select owner, start_at, end_at, is_base, locator as tie from shop."customers__auto_cdc_stored"
+    select owner, start_at, end_at, is_base, locator as tie from shop."customers__auto_cdc_stored_c0ffee000002"
 ),
 overlapping as (
     select owner, start_at, end_at, is_base,
@@ -720,8 +755,8 @@ reached as (
         select owner, start_at, end_at, is_base, 1 as is_block from blocks
         union all
         select distinct touched.__auto_cdc_owner, evt.__auto_cdc_sequence, cast(null as timestamp(6)), 0, 0
-        from shop."customers__auto_cdc_events" as evt
-        join shop."customers__auto_cdc_touched" as touched on touched."id" = evt."id"
+        from shop."customers__auto_cdc_events_c0ffee000002" as evt
+        join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched."id" = evt."id"
     ) as placed
 ),
 ranges as (
@@ -746,28 +781,28 @@ from meeting group by owner, number_of
 ) as src;
 
 -- line up the events of the touched parts  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_line"
+drop table if exists shop."customers__auto_cdc_line_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_line" as
+create table shop."customers__auto_cdc_line_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with repeated as (
-    select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+    select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
 ),
 copies as (
     select locator from (
         select evt.__auto_cdc_row as locator,
             row_number() over (partition by evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-        from shop."customers__auto_cdc_events" as evt
+        from shop."customers__auto_cdc_events_c0ffee000002" as evt
         join repeated on evt."id" = repeated."id" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
     ) as ranked where place > 1
 ),
 arrived as (
     select evt.__auto_cdc_row as locator, part.line, evt.__auto_cdc_sequence as sequence,
         evt.__auto_cdc_system_sequence as system_at
-    from shop."customers__auto_cdc_events" as evt
-    join shop."customers__auto_cdc_touched" as touched on touched."id" = evt."id"
-    join shop."customers__auto_cdc_parts" as part on part.owner = touched.__auto_cdc_owner
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
+    join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched."id" = evt."id"
+    join shop."customers__auto_cdc_parts_c0ffee000002" as part on part.owner = touched.__auto_cdc_owner
         and evt.__auto_cdc_sequence >= part.start_at
         and (part.end_at is null or evt.__auto_cdc_sequence <= part.end_at)
     where evt.__auto_cdc_row not in (select locator from copies)
@@ -780,11 +815,11 @@ known as (
         ) as next_system,
         base.start_at is not null as starts
     from shop.customers__auto_cdc as cmp
-    join shop."customers__auto_cdc_touched" as touched on touched."id" = cmp."id"
-    join shop."customers__auto_cdc_parts" as part on part.owner = touched.__auto_cdc_owner
+    join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched."id" = cmp."id"
+    join shop."customers__auto_cdc_parts_c0ffee000002" as part on part.owner = touched.__auto_cdc_owner
         and cmp.__auto_cdc_sequence >= part.start_at
         and (part.end_at is null or cmp.__auto_cdc_sequence <= part.end_at)
-    left join shop."customers__auto_cdc_stored" as base on base.owner = touched.__auto_cdc_owner and base.is_base
+    left join shop."customers__auto_cdc_stored_c0ffee000002" as base on base.owner = touched.__auto_cdc_owner and base.is_base
         and base.start_at = cmp.__auto_cdc_sequence
 ),
 mixed as (
@@ -814,7 +849,7 @@ select
     evt.__auto_cdc_system_sequence,
     evt.__auto_cdc_kind,
     arrived.line as __auto_cdc_line, false as __auto_cdc_is_base
-from shop."customers__auto_cdc_events" as evt
+from shop."customers__auto_cdc_events_c0ffee000002" as evt
 join arrived on arrived.locator = evt.__auto_cdc_row
 union all
 select
@@ -830,18 +865,18 @@ join kept on kept.locator = coalesce(cast(length(cast(cmp."id" as varchar)) as v
 ) as src;
 
 -- place the events on both axes  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_placed"
+drop table if exists shop."customers__auto_cdc_placed_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_placed" as
+create table shop."customers__auto_cdc_placed_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with lined as (
     select evt.__auto_cdc_row as event, evt.__auto_cdc_line as line, evt.__auto_cdc_kind as kind,
         evt.__auto_cdc_sequence as sequence, evt.__auto_cdc_system_sequence as system_at, evt.__auto_cdc_is_base as is_base,
         base.start_at is not null as starts
-    from shop."customers__auto_cdc_line" as evt
-    join shop."customers__auto_cdc_parts" as part on part.line = evt.__auto_cdc_line
-    left join shop."customers__auto_cdc_stored" as base on base.owner = part.owner and base.is_base
+    from shop."customers__auto_cdc_line_c0ffee000002" as evt
+    join shop."customers__auto_cdc_parts_c0ffee000002" as part on part.line = evt.__auto_cdc_line
+    left join shop."customers__auto_cdc_stored_c0ffee000002" as base on base.owner = part.owner and base.is_base
         and base.start_at = evt.__auto_cdc_sequence
 ),
 counted as (
@@ -881,9 +916,9 @@ from counted where is_lone
 ) as src;
 
 -- list events by blocks of time  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_event_blocks"
+drop table if exists shop."customers__auto_cdc_event_blocks_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_event_blocks" as
+create table shop."customers__auto_cdc_event_blocks_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with sizes as (
@@ -923,7 +958,7 @@ with sizes as (
 halved as (
     select line, number, place, level, bitwise_right_shift(moment + size - 1, level) as low, bitwise_right_shift(until, level) as high
     from (
-    select line, number, place, moment, until from shop."customers__auto_cdc_placed" where line in (select line from shop."customers__auto_cdc_placed" where seeks_before or seeks_after)
+    select line, number, place, moment, until from shop."customers__auto_cdc_placed_c0ffee000002" where line in (select line from shop."customers__auto_cdc_placed_c0ffee000002" where seeks_before or seeks_after)
     ) as spans join sizes on size <= until
 )
 select line, level, low as block, place, number, 1 as is_span from halved where low < high and low % 2 = 1
@@ -931,21 +966,21 @@ union all
 select line, level, high - 1, place, number, 1 from halved where low < high and high % 2 = 1
 union all
 select line, level, bitwise_right_shift(moment, level), place, number, 0 from (
-select line, number, place, moment, moments from shop."customers__auto_cdc_placed" where seeks_before or seeks_after
+select line, number, place, moment, moments from shop."customers__auto_cdc_placed_c0ffee000002" where seeks_before or seeks_after
 ) as points join sizes on size <= moments
 ) as src;
 
 -- find the events beside each event  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_arrivals"
+drop table if exists shop."customers__auto_cdc_arrivals_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_arrivals" as
+create table shop."customers__auto_cdc_arrivals_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with seen as (
     select line, number, is_span,
         max(case when is_span = 1 then number end) over (partition by line, level, block order by place, is_span rows between unbounded preceding and current row) as before,
         min(case when is_span = 1 then number end) over (partition by line, level, block order by place desc, is_span rows between unbounded preceding and current row) as after
-    from shop."customers__auto_cdc_event_blocks"
+    from shop."customers__auto_cdc_event_blocks_c0ffee000002"
 ),
 nearest as (
     select line, number, max(before) as before, min(after) as after
@@ -955,26 +990,26 @@ beside as (
     select evt.line, evt.number, evt.place, evt.moment,
         case when evt.seeks_before then nearest.before else evt.before end as before,
         case when evt.seeks_after then nearest.after else evt.after end as after
-    from shop."customers__auto_cdc_placed" as evt
+    from shop."customers__auto_cdc_placed_c0ffee000002" as evt
     left join nearest on nearest.line = evt.line and nearest.number = evt.number
     where not evt.is_lone
 )
 select beside.*, coalesce(next.place, 2147483647) as after_place
 from beside
-left join shop."customers__auto_cdc_placed" as next on next.line = beside.line and next.number = beside.after
+left join shop."customers__auto_cdc_placed_c0ffee000002" as next on next.line = beside.line and next.number = beside.after
 ) as src;
 
 -- find where versions start and end  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_turns"
+drop table if exists shop."customers__auto_cdc_turns_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_turns" as
+create table shop."customers__auto_cdc_turns_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with meeting as (
     select distinct line, place, moment, previous, present from (
-        select line, place, moment, before as previous, number as present from shop."customers__auto_cdc_arrivals"
+        select line, place, moment, before as previous, number as present from shop."customers__auto_cdc_arrivals_c0ffee000002"
         union all
-        select line, after_place, moment, number, after from shop."customers__auto_cdc_arrivals"
+        select line, after_place, moment, number, after from shop."customers__auto_cdc_arrivals_c0ffee000002"
     ) as every_row
 ),
 pairs as (
@@ -982,16 +1017,16 @@ pairs as (
         previous.kind as previous_kind, present.kind as present_kind,
         coalesce(previous.is_base and present.is_base, false) as is_base, coalesce(present.starts, false) as starts
     from meeting as met
-    left join shop."customers__auto_cdc_placed" as previous on previous.line = met.line and previous.number = met.previous
-    left join shop."customers__auto_cdc_placed" as present on present.line = met.line and present.number = met.present
+    left join shop."customers__auto_cdc_placed_c0ffee000002" as previous on previous.line = met.line and previous.number = met.previous
+    left join shop."customers__auto_cdc_placed_c0ffee000002" as present on present.line = met.line and present.number = met.present
 ),
 differing as (
     select pair.previous_event, pair.present_event
     from (
         select distinct previous_event, present_event from pairs where previous_kind = 'upsert' and present_kind = 'upsert' and not is_base
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_line") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_line") as present on present.__auto_cdc_locator = pair.present_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_line_c0ffee000002") as previous on previous.__auto_cdc_locator = pair.previous_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_line_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
     where previous."name" is distinct from present."name" or previous."note" is distinct from present."note"
 ),
 marked as (
@@ -1014,13 +1049,13 @@ from marked
 ) as src;
 
 -- look for the walls beside each event  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_sights"
+drop table if exists shop."customers__auto_cdc_sights_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_sights" as
+create table shop."customers__auto_cdc_sights_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with places as (
-    select line, place, max(case when is_wall then number end) as wall from shop."customers__auto_cdc_turns" group by line, place
+    select line, place, max(case when is_wall then number end) as wall from shop."customers__auto_cdc_turns_c0ffee000002" group by line, place
 ),
 facing as (
     select line, place, max(wall) over (partition by line order by place rows between unbounded preceding and 1 preceding) as before,
@@ -1030,20 +1065,20 @@ facing as (
 select evt.line, evt.moment, own.number as own, next.number as next, own.place as own_place, next.place as next_place,
     lefts.before as left_wall, lefts.before is not null and not (wall_left.moment <= evt.moment and evt.moment < wall_left.until) as seeks_left,
     rights.after as right_wall, rights.after is not null and not (wall_right.moment <= evt.moment and evt.moment < wall_right.until) as seeks_right
-from shop."customers__auto_cdc_arrivals" as evt
-join shop."customers__auto_cdc_turns" as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
-join shop."customers__auto_cdc_turns" as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
+from shop."customers__auto_cdc_arrivals_c0ffee000002" as evt
+join shop."customers__auto_cdc_turns_c0ffee000002" as own on own.line = evt.line and own.place = evt.place and own.moment = evt.moment
+join shop."customers__auto_cdc_turns_c0ffee000002" as next on next.line = evt.line and next.place = evt.after_place and next.moment = evt.moment
 join facing as lefts on lefts.line = evt.line and lefts.place = evt.place
 join facing as rights on rights.line = evt.line and rights.place = evt.after_place
-left join shop."customers__auto_cdc_turns" as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
-left join shop."customers__auto_cdc_turns" as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
+left join shop."customers__auto_cdc_turns_c0ffee000002" as wall_left on wall_left.line = evt.line and wall_left.number = lefts.before
+left join shop."customers__auto_cdc_turns_c0ffee000002" as wall_right on wall_right.line = evt.line and wall_right.number = rights.after
 where own.is_wall or own.was_wall or next.is_wall or next.was_wall
 ) as src;
 
 -- list walls by blocks of time  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_wall_blocks"
+drop table if exists shop."customers__auto_cdc_wall_blocks_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_wall_blocks" as
+create table shop."customers__auto_cdc_wall_blocks_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with sizes as (
@@ -1083,8 +1118,8 @@ with sizes as (
 halved as (
     select line, number, place, level, bitwise_right_shift(moment + size - 1, level) as low, bitwise_right_shift(until, level) as high
     from (
-    select line, number, place, moment, until from shop."customers__auto_cdc_turns"
-    where is_wall and line in (select line from shop."customers__auto_cdc_sights" where seeks_left or seeks_right)
+    select line, number, place, moment, until from shop."customers__auto_cdc_turns_c0ffee000002"
+    where is_wall and line in (select line from shop."customers__auto_cdc_sights_c0ffee000002" where seeks_left or seeks_right)
     ) as spans join sizes on size <= until
 )
 select line, level, low as block, place, number, 1 as is_span from halved where low < high and low % 2 = 1
@@ -1093,37 +1128,37 @@ select line, level, high - 1, place, number, 1 from halved where low < high and 
 union all
 select line, level, bitwise_right_shift(moment, level), place, number, 0 from (
 select turn.line, turn.number, turn.place, turn.moment, turn.moments
-from (select *, max(until) over (partition by line) as moments from shop."customers__auto_cdc_turns") as turn
+from (select *, max(until) over (partition by line) as moments from shop."customers__auto_cdc_turns_c0ffee000002") as turn
 join (
     select distinct line, number from (
-        select line, own as number from shop."customers__auto_cdc_sights" where seeks_left
+        select line, own as number from shop."customers__auto_cdc_sights_c0ffee000002" where seeks_left
         union all
-        select line, next from shop."customers__auto_cdc_sights" where seeks_right
+        select line, next from shop."customers__auto_cdc_sights_c0ffee000002" where seeks_right
     ) as every_row
 ) as seeking on seeking.line = turn.line and seeking.number = turn.number
 ) as points join sizes on size <= moments
 ) as src;
 
 -- find the walls beside each wall  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_wall_neighbours"
+drop table if exists shop."customers__auto_cdc_wall_neighbours_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_wall_neighbours" as
+create table shop."customers__auto_cdc_wall_neighbours_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with seen as (
     select line, number, is_span,
         max(case when is_span = 1 then number end) over (partition by line, level, block order by place, is_span rows between unbounded preceding and current row) as before,
         min(case when is_span = 1 then number end) over (partition by line, level, block order by place desc, is_span rows between unbounded preceding and current row) as after
-    from shop."customers__auto_cdc_wall_blocks"
+    from shop."customers__auto_cdc_wall_blocks_c0ffee000002"
 )
 select line, number, max(before) as before, min(after) as after
 from seen where is_span = 0 group by line, number
 ) as src;
 
 -- cut into versions  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_timeline"
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_timeline" as
+create table shop."customers__auto_cdc_timeline_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with beheld as (
@@ -1131,11 +1166,11 @@ with beheld as (
         own.opens as own_opens, next.opens as next_opens, own.is_wall as own_is_wall, next.is_wall as next_is_wall,
         case when evt.seeks_left then lefts.before else evt.left_wall end as left_wall,
         case when evt.seeks_right then rights.after else evt.right_wall end as right_wall
-    from shop."customers__auto_cdc_sights" as evt
-    join shop."customers__auto_cdc_turns" as own on own.line = evt.line and own.number = evt.own
-    join shop."customers__auto_cdc_turns" as next on next.line = evt.line and next.number = evt.next
-    left join shop."customers__auto_cdc_wall_neighbours" as lefts on lefts.line = evt.line and lefts.number = evt.own
-    left join shop."customers__auto_cdc_wall_neighbours" as rights on rights.line = evt.line and rights.number = evt.next
+    from shop."customers__auto_cdc_sights_c0ffee000002" as evt
+    join shop."customers__auto_cdc_turns_c0ffee000002" as own on own.line = evt.line and own.number = evt.own
+    join shop."customers__auto_cdc_turns_c0ffee000002" as next on next.line = evt.line and next.number = evt.next
+    left join shop."customers__auto_cdc_wall_neighbours_c0ffee000002" as lefts on lefts.line = evt.line and lefts.number = evt.own
+    left join shop."customers__auto_cdc_wall_neighbours_c0ffee000002" as rights on rights.line = evt.line and rights.number = evt.next
 ),
 pieces as (
     select distinct line, place, moment, wall from (
@@ -1146,10 +1181,10 @@ pieces as (
         union all
         select evt.line, wall.place, evt.moment,
             case when own_is_wall then own when next_is_wall then next else right_wall end
-        from beheld as evt join shop."customers__auto_cdc_turns" as wall on wall.line = evt.line and wall.number = evt.left_wall
+        from beheld as evt join shop."customers__auto_cdc_turns_c0ffee000002" as wall on wall.line = evt.line and wall.number = evt.left_wall
         where wall.opens
         union all
-        select line, place, moment, null from shop."customers__auto_cdc_turns" where did_open and not opens
+        select line, place, moment, null from shop."customers__auto_cdc_turns_c0ffee000002" where did_open and not opens
     ) as every_row
 ),
 bordered as (
@@ -1157,15 +1192,15 @@ bordered as (
         lag(wall.place) over (partition by pieces.line, pieces.place order by pieces.moment) as end_place_before,
         lag(wall.previous_event) over (partition by pieces.line, pieces.place order by pieces.moment) as event_before
     from pieces
-    left join shop."customers__auto_cdc_turns" as wall on wall.line = pieces.line and wall.number = pieces.wall
+    left join shop."customers__auto_cdc_turns_c0ffee000002" as wall on wall.line = pieces.line and wall.number = pieces.wall
 ),
 changed as (
     select pair.previous_event, pair.present_event
     from (
         select distinct event_before as previous_event, event as present_event from bordered where end_place = end_place_before and event <> event_before
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_line") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_line") as present on present.__auto_cdc_locator = pair.present_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_line_c0ffee000002") as previous on previous.__auto_cdc_locator = pair.previous_event
+    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_line_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
     where previous."name" is distinct from present."name" or previous."note" is distinct from present."note"
 ),
 begun as (
@@ -1177,13 +1212,13 @@ spanning as (
     select *, lead(moment) over (partition by line, place order by moment) as until from begun
 ),
 places as (
-    select line, place, min(sequence) as sequence from shop."customers__auto_cdc_placed" group by line, place
+    select line, place, min(sequence) as sequence from shop."customers__auto_cdc_placed_c0ffee000002" group by line, place
 ),
 moments as (
-    select line, moment, min(system_at) as system_at from shop."customers__auto_cdc_placed" where moment > 0 group by line, moment
+    select line, moment, min(system_at) as system_at from shop."customers__auto_cdc_placed_c0ffee000002" where moment > 0 group by line, moment
 ),
 lone as (
-    select *, cast(null as timestamp(6)) as no_end, cast(null as timestamp(6)) as no_system_end from shop."customers__auto_cdc_placed" where is_lone and kind = 'upsert'
+    select *, cast(null as timestamp(6)) as no_end, cast(null as timestamp(6)) as no_system_end from shop."customers__auto_cdc_placed_c0ffee000002" where is_lone and kind = 'upsert'
 ),
 bounded as (
     select line, event, 1 as moment, sequence as start_at, no_end as end_at, system_at as system_start_at,
@@ -1200,8 +1235,8 @@ bounded as (
 ),
 there as (
     select part.line, src.*
-    from shop."customers__auto_cdc_stored" as src
-    join shop."customers__auto_cdc_parts" as part on part.owner = src.owner and src.start_at >= part.start_at
+    from shop."customers__auto_cdc_stored_c0ffee000002" as src
+    join shop."customers__auto_cdc_parts_c0ffee000002" as part on part.owner = src.owner and src.start_at >= part.start_at
         and (part.end_at is null or src.start_at < part.end_at)
 ),
 now as (
@@ -1209,7 +1244,7 @@ now as (
         case when bounded.moment = 0 then base.system_start_at else bounded.system_start_at end as system_start_at,
         bounded.moment = 0 as is_base, part.owner
     from bounded
-    join shop."customers__auto_cdc_parts" as part on part.line = bounded.line
+    join shop."customers__auto_cdc_parts_c0ffee000002" as part on part.line = bounded.line
     left join there as base on bounded.moment = 0 and base.is_base and base.line = bounded.line
         and base.start_at = bounded.start_at
     where part.end_at is null or bounded.start_at < part.end_at
@@ -1226,7 +1261,7 @@ beside as (
 unlike as (
     select beside.locator
     from beside
-    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_line") as src on src.__auto_cdc_locator = beside.event
+    join (select __auto_cdc_row as __auto_cdc_locator, "name", "note" from shop."customers__auto_cdc_line_c0ffee000002") as src on src.__auto_cdc_locator = beside.event
     join (select coalesce(cast(length(cast(shown."id" as varchar)) as varchar) || ':' || cast(shown."id" as varchar), '-') || coalesce(cast(length(cast(shown."__start_at" as varchar)) as varchar) || ':' || cast(shown."__start_at" as varchar), '-') || coalesce(cast(length(cast(shown."__end_at" as varchar)) as varchar) || ':' || cast(shown."__end_at" as varchar), '-') || coalesce(cast(length(cast(shown."__system_start_at" as varchar)) as varchar) || ':' || cast(shown."__system_start_at" as varchar), '-') || coalesce(cast(length(cast(shown."__system_end_at" as varchar)) as varchar) || ':' || cast(shown."__system_end_at" as varchar), '-') as __auto_cdc_locator, shown."name", shown."note" from shop.customers as shown) as tgt on tgt.__auto_cdc_locator = beside.locator
     where not beside.has_other_end and (src."name" is distinct from tgt."name" or src."note" is distinct from tgt."note")
 )
@@ -1251,14 +1286,14 @@ select
     min(case when evt.is_base and not evt.is_same then shown end) as changed_versions_example
 from (
     select evt.*, 'id=' || coalesce(cast(touched."id" as varchar), 'null') as shown
-    from shop."customers__auto_cdc_timeline" as evt
-    join shop."customers__auto_cdc_touched" as touched on touched.__auto_cdc_owner = evt.owner
+    from shop."customers__auto_cdc_timeline_c0ffee000002" as evt
+    join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched.__auto_cdc_owner = evt.owner
 ) as evt;
 
 -- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
-drop table if exists shop."customers__auto_cdc_target_changes"
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_target_changes" as
+create table shop."customers__auto_cdc_target_changes_c0ffee000002" as
 select
     cast(null as integer) as "id",
     cast(null as varchar) as "name",
@@ -1286,7 +1321,7 @@ select
     cast('gone' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select locator from shop."customers__auto_cdc_timeline" where (locator is not null and not is_same) or (is_same and is_moved)
+select locator from shop."customers__auto_cdc_timeline_c0ffee000002" where (locator is not null and not is_same) or (is_same and is_moved)
 ) as gone(place) where place is not null
 union all
 -- only if num_versions_ended_and_few
@@ -1313,11 +1348,11 @@ select
 from (
 with written as (
     select event, start_at, end_at, system_start_at, system_end_at
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where event is not null and (not is_same or is_moved)
 )
 select evt."id", evt."name", evt."note", run.start_at as "__start_at", run.end_at as "__end_at", run.system_start_at as "__system_start_at", run.system_end_at as "__system_end_at"
-from shop."customers__auto_cdc_line" as evt
+from shop."customers__auto_cdc_line_c0ffee000002" as evt
 join written as run on run.event = evt.__auto_cdc_row
 ) as born("id", "name", "note", "__start_at", "__end_at", "__system_start_at", "__system_end_at")
 ) as row_born
@@ -1335,7 +1370,7 @@ select
     cast('ended' as varchar) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
-select locator, system_end_at as value from shop."customers__auto_cdc_timeline" where is_same and is_moved
+select locator, system_end_at as value from shop."customers__auto_cdc_timeline_c0ffee000002" where is_same and is_moved
 ) as ended(place, value)
 union all
 -- only if num_versions_removed
@@ -1351,7 +1386,7 @@ select
     cast('gone' as varchar) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
-select locator from shop."customers__auto_cdc_timeline" where locator is not null and not is_same
+select locator from shop."customers__auto_cdc_timeline_c0ffee000002" where locator is not null and not is_same
 ) as gone(place) where place is not null
 union all
 -- only if num_versions_written
@@ -1378,24 +1413,22 @@ select
 from (
 with written as (
     select event, start_at, end_at, system_start_at, system_end_at
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where event is not null and (not is_same or false)
 )
 select evt."id", evt."name", evt."note", run.start_at as "__start_at", run.end_at as "__end_at", run.system_start_at as "__system_start_at", run.system_end_at as "__system_end_at"
-from shop."customers__auto_cdc_line" as evt
+from shop."customers__auto_cdc_line_c0ffee000002" as evt
 join written as run on run.event = evt.__auto_cdc_row
 ) as born("id", "name", "note", "__start_at", "__end_at", "__system_start_at", "__system_end_at")
 ) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as varchar) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as timestamp(6)) as \"__start_at\",\n    cast(null as timestamp(6)) as \"__end_at\",\n    cast(null as timestamp(6)) as \"__system_start_at\",\n    cast(null as timestamp(6)) as \"__system_end_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom (\nselect __auto_cdc_locator from shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\n) as going\nunion all\nselect \"id\", \"name\", \"note\", \"__start_at\", \"__end_at\", \"__system_start_at\", \"__system_end_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''born''\nunion all\nselect \"id\", \"name\", \"note\", \"__start_at\", \"__end_at\", \"__system_start_at\", \"__system_end_at\", __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''ended''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__start_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__start_at\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__end_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__end_at\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__system_start_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__system_start_at\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__system_end_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__system_end_at\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \"__system_end_at\" = src.\"__system_end_at\"\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"__start_at\", \"__end_at\", \"__system_start_at\", \"__system_end_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"__start_at\", src.\"__end_at\", src.\"__system_start_at\", src.\"__system_end_at\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as timestamp(6)) as __auto_cdc_system_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as __auto_cdc_control,\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom (\nselect __auto_cdc_locator from (\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.__auto_cdc_sequence as timestamp(6)) as __auto_cdc_sequence,\n        cast(row_born.__auto_cdc_system_sequence as timestamp(6)) as __auto_cdc_system_sequence,\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_system_sequence as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_system_sequence as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.__auto_cdc_sequence,\n        born.__auto_cdc_system_sequence,\n        born.__auto_cdc_kind,\n        born.\"name\",\n        born.\"note\",\n        cast(null as varchar) as __auto_cdc_control\n    from (\n    with repeated as (\n        select \"id\", __auto_cdc_sequence, __auto_cdc_system_sequence from shop.\"customers__auto_cdc_events\" as evt where __auto_cdc_kind <> ''truncate'' group by \"id\", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\n    ),\n    copies as (\n        select locator from (\n            select evt.__auto_cdc_row as locator,\n                row_number() over (partition by evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\n            from shop.\"customers__auto_cdc_events\" as evt\n            join repeated on evt.\"id\" = repeated.\"id\" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\n        ) as ranked where place > 1\n    )\n    select\n        evt.\"id\",\n        evt.__auto_cdc_sequence,\n        evt.__auto_cdc_system_sequence,\n        evt.__auto_cdc_kind,\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\"name\" end as \"name\",\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\"note\" end as \"note\"\n    from shop.\"customers__auto_cdc_events\" as evt\n    where evt.__auto_cdc_row not in (select locator from copies)\n    ) as born(\"id\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \"name\", \"note\")\n    ) as row_born\n) as changes\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\n) as going\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \"name\", \"note\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom (\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.__auto_cdc_sequence as timestamp(6)) as __auto_cdc_sequence,\n        cast(row_born.__auto_cdc_system_sequence as timestamp(6)) as __auto_cdc_system_sequence,\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_system_sequence as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_system_sequence as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.__auto_cdc_sequence,\n        born.__auto_cdc_system_sequence,\n        born.__auto_cdc_kind,\n        born.\"name\",\n        born.\"note\",\n        cast(null as varchar) as __auto_cdc_control\n    from (\n    with repeated as (\n        select \"id\", __auto_cdc_sequence, __auto_cdc_system_sequence from shop.\"customers__auto_cdc_events\" as evt where __auto_cdc_kind <> ''truncate'' group by \"id\", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\n    ),\n    copies as (\n        select locator from (\n            select evt.__auto_cdc_row as locator,\n                row_number() over (partition by evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\n            from shop.\"customers__auto_cdc_events\" as evt\n            join repeated on evt.\"id\" = repeated.\"id\" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\n        ) as ranked where place > 1\n    )\n    select\n        evt.\"id\",\n        evt.__auto_cdc_sequence,\n        evt.__auto_cdc_system_sequence,\n        evt.__auto_cdc_kind,\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\"name\" end as \"name\",\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\"note\" end as \"note\"\n    from shop.\"customers__auto_cdc_events\" as evt\n    where evt.__auto_cdc_row not in (select locator from copies)\n    ) as born(\"id\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \"name\", \"note\")\n    ) as row_born\n) as changes\nwhere __auto_cdc_action = ''born''\nunion all\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as timestamp(6)) as __auto_cdc_system_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as __auto_cdc_control,\n    coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_system_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_system_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \"name\", \"note\", __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src.\"name\", src.\"note\", src.__auto_cdc_control)"]]]' as varchar) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as timestamp(6)) as \"__start_at\",\n    cast(null as timestamp(6)) as \"__end_at\",\n    cast(null as timestamp(6)) as \"__system_start_at\",\n    cast(null as timestamp(6)) as \"__system_end_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom (\nselect __auto_cdc_locator from shop.\"customers__auto_cdc_target_changes_c0ffee000002\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\n) as going\nunion all\nselect \"id\", \"name\", \"note\", \"__start_at\", \"__end_at\", \"__system_start_at\", \"__system_end_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes_c0ffee000002\"\nwhere __auto_cdc_action = ''born''\nunion all\nselect \"id\", \"name\", \"note\", \"__start_at\", \"__end_at\", \"__system_start_at\", \"__system_end_at\", __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes_c0ffee000002\"\nwhere __auto_cdc_action = ''ended''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__start_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__start_at\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__end_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__end_at\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__system_start_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__system_start_at\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__system_end_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__system_end_at\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \"__system_end_at\" = src.\"__system_end_at\"\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"__start_at\", \"__end_at\", \"__system_start_at\", \"__system_end_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"__start_at\", src.\"__end_at\", src.\"__system_start_at\", src.\"__system_end_at\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as timestamp(6)) as __auto_cdc_system_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as __auto_cdc_control,\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom (\nselect __auto_cdc_locator from (\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.__auto_cdc_sequence as timestamp(6)) as __auto_cdc_sequence,\n        cast(row_born.__auto_cdc_system_sequence as timestamp(6)) as __auto_cdc_system_sequence,\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_system_sequence as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_system_sequence as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.__auto_cdc_sequence,\n        born.__auto_cdc_system_sequence,\n        born.__auto_cdc_kind,\n        born.\"name\",\n        born.\"note\",\n        cast(null as varchar) as __auto_cdc_control\n    from (\n    with repeated as (\n        select \"id\", __auto_cdc_sequence, __auto_cdc_system_sequence from shop.\"customers__auto_cdc_events_c0ffee000002\" as evt where __auto_cdc_kind <> ''truncate'' group by \"id\", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\n    ),\n    copies as (\n        select locator from (\n            select evt.__auto_cdc_row as locator,\n                row_number() over (partition by evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\n            from shop.\"customers__auto_cdc_events_c0ffee000002\" as evt\n            join repeated on evt.\"id\" = repeated.\"id\" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\n        ) as ranked where place > 1\n    )\n    select\n        evt.\"id\",\n        evt.__auto_cdc_sequence,\n        evt.__auto_cdc_system_sequence,\n        evt.__auto_cdc_kind,\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\"name\" end as \"name\",\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\"note\" end as \"note\"\n    from shop.\"customers__auto_cdc_events_c0ffee000002\" as evt\n    where evt.__auto_cdc_row not in (select locator from copies)\n    ) as born(\"id\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \"name\", \"note\")\n    ) as row_born\n) as changes\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\n) as going\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \"name\", \"note\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom (\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.__auto_cdc_sequence as timestamp(6)) as __auto_cdc_sequence,\n        cast(row_born.__auto_cdc_system_sequence as timestamp(6)) as __auto_cdc_system_sequence,\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_system_sequence as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_system_sequence as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.__auto_cdc_sequence,\n        born.__auto_cdc_system_sequence,\n        born.__auto_cdc_kind,\n        born.\"name\",\n        born.\"note\",\n        cast(null as varchar) as __auto_cdc_control\n    from (\n    with repeated as (\n        select \"id\", __auto_cdc_sequence, __auto_cdc_system_sequence from shop.\"customers__auto_cdc_events_c0ffee000002\" as evt where __auto_cdc_kind <> ''truncate'' group by \"id\", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\n    ),\n    copies as (\n        select locator from (\n            select evt.__auto_cdc_row as locator,\n                row_number() over (partition by evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\n            from shop.\"customers__auto_cdc_events_c0ffee000002\" as evt\n            join repeated on evt.\"id\" = repeated.\"id\" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\n        ) as ranked where place > 1\n    )\n    select\n        evt.\"id\",\n        evt.__auto_cdc_sequence,\n        evt.__auto_cdc_system_sequence,\n        evt.__auto_cdc_kind,\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\"name\" end as \"name\",\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\"note\" end as \"note\"\n    from shop.\"customers__auto_cdc_events_c0ffee000002\" as evt\n    where evt.__auto_cdc_row not in (select locator from copies)\n    ) as born(\"id\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \"name\", \"note\")\n    ) as row_born\n) as changes\nwhere __auto_cdc_action = ''born''\nunion all\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as timestamp(6)) as __auto_cdc_system_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    ''c0ffee000002 {\"to_do\": [], \"frees\": \"drop table if exists shop.\\\"customers__auto_cdc_stage_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_events_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_touched_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_stored_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_parts_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_line_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_placed_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_event_blocks_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_arrivals_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_turns_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_sights_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_wall_blocks_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_timeline_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_target_changes_c0ffee000002\\\"\", \"asks\": \"\", \"otherwise\": [], \"appends\": false}'' as __auto_cdc_control,\n    coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_system_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''done'' as __auto_cdc_action\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 ''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_system_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen matched and src.__auto_cdc_action = ''done'' then update set __auto_cdc_control = src.__auto_cdc_control\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \"name\", \"note\", __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src.\"name\", src.\"note\", src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\"customers__auto_cdc_stage_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_events_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_touched_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_stored_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_parts_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_line_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_placed_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_event_blocks_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_arrivals_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_turns_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_sights_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_wall_blocks_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_wall_neighbours_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_timeline_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_target_changes_c0ffee000002\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 merge into shop.customers as tgt using (
@@ -1409,17 +1442,17 @@ select
     cast(null as timestamp(6)) as "__system_end_at",
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_target_changes"
+select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select "id", "name", "note", "__start_at", "__end_at", "__system_start_at", "__system_end_at", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action = 'born'
 union all
 select "id", "name", "note", "__start_at", "__end_at", "__system_start_at", "__system_end_at", __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt."__start_at" as varchar)) as varchar) || ':' || cast(tgt."__start_at" as varchar), '-') || coalesce(cast(length(cast(tgt."__end_at" as varchar)) as varchar) || ':' || cast(tgt."__end_at" as varchar), '-') || coalesce(cast(length(cast(tgt."__system_start_at" as varchar)) as varchar) || ':' || cast(tgt."__system_start_at" as varchar), '-') || coalesce(cast(length(cast(tgt."__system_end_at" as varchar)) as varchar) || ':' || cast(tgt."__system_end_at" as varchar), '-') = src.__auto_cdc_locator
@@ -1462,13 +1495,13 @@ select __auto_cdc_locator from (
         cast(null as varchar) as __auto_cdc_control
     from (
     with repeated as (
-        select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+        select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
     ),
     copies as (
         select locator from (
             select evt.__auto_cdc_row as locator,
                 row_number() over (partition by evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-            from shop."customers__auto_cdc_events" as evt
+            from shop."customers__auto_cdc_events_c0ffee000002" as evt
             join repeated on evt."id" = repeated."id" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
         ) as ranked where place > 1
     )
@@ -1479,7 +1512,7 @@ select __auto_cdc_locator from (
         evt.__auto_cdc_kind,
         case when evt.__auto_cdc_kind = 'upsert' then evt."name" end as "name",
         case when evt.__auto_cdc_kind = 'upsert' then evt."note" end as "note"
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
     where evt.__auto_cdc_row not in (select locator from copies)
     ) as born("id", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "name", "note")
     ) as row_born
@@ -1512,13 +1545,13 @@ from (
         cast(null as varchar) as __auto_cdc_control
     from (
     with repeated as (
-        select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
+        select "id", __auto_cdc_sequence, __auto_cdc_system_sequence from shop."customers__auto_cdc_events_c0ffee000002" as evt where __auto_cdc_kind <> 'truncate' group by "id", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1
     ),
     copies as (
         select locator from (
             select evt.__auto_cdc_row as locator,
                 row_number() over (partition by evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place
-            from shop."customers__auto_cdc_events" as evt
+            from shop."customers__auto_cdc_events_c0ffee000002" as evt
             join repeated on evt."id" = repeated."id" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence
         ) as ranked where place > 1
     )
@@ -1529,7 +1562,7 @@ from (
         evt.__auto_cdc_kind,
         case when evt.__auto_cdc_kind = 'upsert' then evt."name" end as "name",
         case when evt.__auto_cdc_kind = 'upsert' then evt."note" end as "note"
-    from shop."customers__auto_cdc_events" as evt
+    from shop."customers__auto_cdc_events_c0ffee000002" as evt
     where evt.__auto_cdc_row not in (select locator from copies)
     ) as born("id", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "name", "note")
     ) as row_born
@@ -1543,44 +1576,48 @@ select
     cast(null as varchar) as __auto_cdc_kind,
     cast(null as varchar) as "name",
     cast(null as varchar) as "note",
-    cast(null as varchar) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_system_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\"customers__auto_cdc_stage_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_events_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_touched_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_stored_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_parts_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_line_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_placed_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_event_blocks_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_arrivals_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_turns_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_sights_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_wall_blocks_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_wall_neighbours_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_timeline_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_target_changes_c0ffee000002\"", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_system_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
 on coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_system_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_system_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert ("id", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "name", "note", __auto_cdc_control) values (src."id", src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src."name", src."note", src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_touched"
+drop table if exists shop."customers__auto_cdc_touched_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_stored"
+drop table if exists shop."customers__auto_cdc_stored_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_parts"
+drop table if exists shop."customers__auto_cdc_parts_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_line"
+drop table if exists shop."customers__auto_cdc_line_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_placed"
+drop table if exists shop."customers__auto_cdc_placed_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_event_blocks"
+drop table if exists shop."customers__auto_cdc_event_blocks_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_arrivals"
+drop table if exists shop."customers__auto_cdc_arrivals_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_turns"
+drop table if exists shop."customers__auto_cdc_turns_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_sights"
+drop table if exists shop."customers__auto_cdc_sights_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_wall_blocks"
+drop table if exists shop."customers__auto_cdc_wall_blocks_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_wall_neighbours"
+drop table if exists shop."customers__auto_cdc_wall_neighbours_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_timeline"
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes";
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002";
+
+-- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";

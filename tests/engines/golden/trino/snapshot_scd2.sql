@@ -1,9 +1,9 @@
 -- auto_cdc: model customers: build the target
 
 -- stage the model's rows
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_stage" as
+create table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 select
@@ -20,13 +20,13 @@ from (
 ) as src;
 
 -- list the versions
-drop table if exists shop."customers__auto_cdc_versions"
+drop table if exists shop."customers__auto_cdc_versions_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_versions" as
+create table shop."customers__auto_cdc_versions_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with versions_read as (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage"
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
@@ -50,20 +50,20 @@ select
     case when count(ver.__auto_cdc_place) > 1 then 1 else 0 end as num_several_versions,
     case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions
-from shop."customers__auto_cdc_versions" as ver;
+from shop."customers__auto_cdc_versions_c0ffee000002" as ver;
 
 -- find the keys that move
-drop table if exists shop."customers__auto_cdc_moving"
+drop table if exists shop."customers__auto_cdc_moving_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_moving" as
+create table shop."customers__auto_cdc_moving_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with total as (
-    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions_c0ffee000002"
 ),
 alike as (
     select stg."id", count(*) as __auto_cdc_copies, sum(ver.__auto_cdc_weight) as __auto_cdc_weight
-    from shop."customers__auto_cdc_stage" as stg left join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg left join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     where (select places from total) > 1
     group by stg."id", stg."name", stg."note", stg."operation"
 )
@@ -74,15 +74,15 @@ group by "id" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.pl
 ) as src;
 
 -- find the keys that move among many  (only if num_crowds_of_versions)
-insert into shop."customers__auto_cdc_moving" ("id", __auto_cdc_row)
+insert into shop."customers__auto_cdc_moving_c0ffee000002" ("id", __auto_cdc_row)
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with total as (
-    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions_c0ffee000002"
 ),
 alike as (
     select stg."id", count(*) as __auto_cdc_copies, count(distinct ver.__auto_cdc_place) as __auto_cdc_weight
-    from shop."customers__auto_cdc_stage" as stg left join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg left join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     where (select places from total) > 1
     group by stg."id", stg."name", stg."note", stg."operation"
 )
@@ -93,7 +93,7 @@ group by "id" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.pl
 
 -- check the snapshot  (only if num_at_most_one_version)
 with counted as (
-    select count(*) as num_read_rows from shop."customers__auto_cdc_stage"
+    select count(*) as num_read_rows from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -101,24 +101,24 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg."id" as varchar), 'null') end) as null_version_example,
         count(case when stg."id" is null then 1 end) as null_key_0,
         min(case when stg."id" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar), 'null') end) as null_key_0_example
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 repeated as (
-    select stg."id", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage" as stg
+    select stg."id", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     group by stg."id", stg.__auto_cdc_sequence having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated."id" as varchar), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- check the snapshots  (only if num_several_versions)
 with counted as (
-    select count(*) as num_read_rows from shop."customers__auto_cdc_stage"
+    select count(*) as num_read_rows from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -126,26 +126,26 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg."id" as varchar), 'null') end) as null_version_example,
         count(case when stg."id" is null then 1 end) as null_key_0,
         min(case when stg."id" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar), 'null') end) as null_key_0_example
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 ),
 repeated as (
-    select stg."id", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage" as stg
-    join shop."customers__auto_cdc_moving" as moving on moving."id" = stg."id"
+    select stg."id", stg.__auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002" as stg
+    join shop."customers__auto_cdc_moving_c0ffee000002" as moving on moving."id" = stg."id"
     group by stg."id", stg.__auto_cdc_sequence having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated."id" as varchar), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
 
 -- compare the snapshots
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_events" as
+create table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with present as (
@@ -155,13 +155,13 @@ with present as (
         stg."note" as "note",
         stg."operation" as "operation",
         ver.__auto_cdc_place
-    from shop."customers__auto_cdc_stage" as stg
-    join shop."customers__auto_cdc_moving" as moving on moving."id" = stg."id"
-    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
+    join shop."customers__auto_cdc_moving_c0ffee000002" as moving on moving."id" = stg."id"
+    join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
 ),
 past as (
     select now."id", now."name", now."note", now."operation", now.__auto_cdc_place + 1 as __auto_cdc_place from present as now
-    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop."customers__auto_cdc_versions")
+    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop."customers__auto_cdc_versions_c0ffee000002")
 ),
 differing as (
     select
@@ -183,13 +183,13 @@ select
     ver.__auto_cdc_sequence,
     evt.__auto_cdc_kind
 from differing as evt
-join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
+join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
 ) as src;
 
 -- cut the touched timelines into runs
-drop table if exists shop."customers__auto_cdc_timeline"
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_timeline" as
+create table shop."customers__auto_cdc_timeline_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with ordered as (
@@ -202,7 +202,7 @@ with ordered as (
             lag(evt.__auto_cdc_kind) over (partition by evt."id" order by evt.__auto_cdc_sequence) as __auto_cdc_previous,
             lag(evt.__auto_cdc_row) over (partition by evt."id" order by evt.__auto_cdc_sequence) as __auto_cdc_previous_event,
             lag(evt.__auto_cdc_sequence) over (partition by evt."id" order by evt.__auto_cdc_sequence) as __auto_cdc_previous_sequence
-        from shop."customers__auto_cdc_events" as evt
+        from shop."customers__auto_cdc_events_c0ffee000002" as evt
     ) as neighbours
     where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
 ),
@@ -212,8 +212,8 @@ differing as (
         select __auto_cdc_event, __auto_cdc_previous_event from ordered
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_event, "name", "operation" from shop."customers__auto_cdc_events") as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, "name", "operation" from shop."customers__auto_cdc_events") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    join (select __auto_cdc_row as __auto_cdc_event, "name", "operation" from shop."customers__auto_cdc_events_c0ffee000002") as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, "name", "operation" from shop."customers__auto_cdc_events_c0ffee000002") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this."name" is distinct from that."name" or this."operation" is distinct from that."operation"
 ),
 marked as (
@@ -251,8 +251,6 @@ from bounded as evt
 ) as src;
 
 -- create the companion
-drop table if exists shop.customers__auto_cdc
--- auto_cdc: next statement
 create table shop.customers__auto_cdc (
     "id" integer,
     __auto_cdc_sequence timestamp(6),
@@ -261,6 +259,19 @@ create table shop.customers__auto_cdc (
     "note" varchar,
     __auto_cdc_control varchar
 );
+
+-- create the companion
+insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "note", __auto_cdc_control)
+select whose."id", whose.__auto_cdc_sequence, whose.__auto_cdc_kind, whose.__auto_cdc_run_start, whose."note", whose.__auto_cdc_control from (
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp(6)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as timestamp(6)) as __auto_cdc_run_start,
+    cast(null as varchar) as "note",
+    'c0ffee000002' as __auto_cdc_control
+) as whose
+where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
 drop table if exists shop.customers
@@ -279,25 +290,26 @@ insert into shop.customers ("id", "name", "note", "operation", "__start_at", "__
 select * from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where __auto_cdc_last and not __auto_cdc_same
 )
 select evt."id", evt."name", evt."note", evt."operation", run.__auto_cdc_run_start as "__start_at", run.__auto_cdc_run_end as "__end_at"
-from shop."customers__auto_cdc_events" as evt
+from shop."customers__auto_cdc_events_c0ffee000002" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as moved
 union all
 select stg."id", stg."name", stg."note", stg."operation", stg.__auto_cdc_sequence as "__start_at",
     cast(null as timestamp(6)) as "__end_at"
-from shop."customers__auto_cdc_stage" as stg
-where stg.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place = 1)
-and not exists (select 1 from shop."customers__auto_cdc_moving" as moving where moving."id" = stg."id");
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
+where stg.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1)
+and not exists (select 1 from shop."customers__auto_cdc_moving_c0ffee000002" as moving where moving."id" = stg."id");
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
 
 -- fill the companion
-insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "note", __auto_cdc_control)
+merge into shop.customers__auto_cdc as tgt using (
+select told."id", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_run_start, told."note", told.__auto_cdc_control from (
 select
     cast(null as integer) as "id",
     cast(null as timestamp(6)) as __auto_cdc_sequence,
@@ -308,24 +320,45 @@ select
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as integer) as "id", max(__auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind, cast(null as timestamp(6)) as __auto_cdc_run_start, cast(null as varchar) as "note"
-from shop."customers__auto_cdc_versions"
+from shop."customers__auto_cdc_versions_c0ffee000002"
 ) as more
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as integer) as "id", __auto_cdc_sequence as __auto_cdc_sequence, cast(null as varchar) as __auto_cdc_kind, cast(null as timestamp(6)) as __auto_cdc_run_start, cast(null as varchar) as "note"
-from shop."customers__auto_cdc_versions"
-) as more;
+from shop."customers__auto_cdc_versions_c0ffee000002"
+) as more
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+union all
+select told."id", told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_run_start, told."note", told.__auto_cdc_control from (
+select
+    cast(null as integer) as "id",
+    cast(null as timestamp(6)) as __auto_cdc_sequence,
+    'journal' as __auto_cdc_kind,
+    cast(null as timestamp(6)) as __auto_cdc_run_start,
+    cast(null as varchar) as "note",
+    'c0ffee000002' as __auto_cdc_control
+) as told
+cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
+) as src
+on tgt.__auto_cdc_kind = src.__auto_cdc_kind
+when matched then update set __auto_cdc_control = src.__auto_cdc_control
+when not matched then insert ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "note", __auto_cdc_control) values (src."id", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src."note", src.__auto_cdc_control);
+
+-- see whose turn it is
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002');
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_versions"
+drop table if exists shop."customers__auto_cdc_versions_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_moving"
+drop table if exists shop."customers__auto_cdc_moving_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_timeline";
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002";
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";
@@ -333,9 +366,9 @@ drop table if exists shop."customers__auto_cdc_described";
 -- auto_cdc: model customers: apply the new snapshots
 
 -- stage the model's rows
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_stage" as
+create table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with evaluated as (
@@ -388,13 +421,13 @@ from paired
 ) as src;
 
 -- list the versions
-drop table if exists shop."customers__auto_cdc_versions"
+drop table if exists shop."customers__auto_cdc_versions_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_versions" as
+create table shop."customers__auto_cdc_versions_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with versions_read as (
-    select __auto_cdc_sequence from shop."customers__auto_cdc_stage"
+    select __auto_cdc_sequence from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
@@ -423,20 +456,20 @@ select
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions,
     count(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as num_late_versions,
     cast(max(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as varchar) || ' (the last one is ' || cast((select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as varchar) || ')' as num_late_versions_example
-from shop."customers__auto_cdc_versions" as ver;
+from shop."customers__auto_cdc_versions_c0ffee000002" as ver;
 
 -- find the keys that move  (only if num_several_versions)
-drop table if exists shop."customers__auto_cdc_moving"
+drop table if exists shop."customers__auto_cdc_moving_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_moving" as
+create table shop."customers__auto_cdc_moving_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with total as (
-    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions_c0ffee000002"
 ),
 alike as (
     select stg."id", stg.__auto_cdc_same, count(*) as __auto_cdc_copies, sum(ver.__auto_cdc_weight) as __auto_cdc_weight
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     where (select places from total) > 1
     group by stg."id", stg.__auto_cdc_same
 )
@@ -447,15 +480,15 @@ group by "id" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.pl
 ) as src;
 
 -- find the keys that move among many  (only if num_crowds_of_versions)
-insert into shop."customers__auto_cdc_moving" ("id", __auto_cdc_row)
+insert into shop."customers__auto_cdc_moving_c0ffee000002" ("id", __auto_cdc_row)
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with total as (
-    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as places from shop."customers__auto_cdc_versions_c0ffee000002"
 ),
 alike as (
     select stg."id", stg.__auto_cdc_same, count(*) as __auto_cdc_copies, count(distinct ver.__auto_cdc_place) as __auto_cdc_weight
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new or not __auto_cdc_is_read) as stg left join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     where (select places from total) > 1
     group by stg."id", stg.__auto_cdc_same
 )
@@ -471,7 +504,7 @@ with counted as (
         count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
         (select count(*) from (select tgt."id" from shop.customers as tgt where tgt."__end_at" is null) as standing)
             - count(case when not __auto_cdc_is_read then 1 end) as met
-    from shop."customers__auto_cdc_stage"
+    from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -479,10 +512,10 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg."id" as varchar), 'null') end) as null_version_example,
         count(case when stg."id" is null then 1 end) as null_key_0,
         min(case when stg."id" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar), 'null') end) as null_key_0_example
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
 ),
 repeated as (
-    select stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg cross join counted
+    select stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg cross join counted
     where stg.__auto_cdc_locator is null or counted.paired > counted.met
     group by stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
 ),
@@ -490,7 +523,7 @@ duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated."id" as varchar), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -502,7 +535,7 @@ with counted as (
         count(case when __auto_cdc_is_read then __auto_cdc_locator end) as paired,
         (select count(*) from (select tgt."id" from shop.customers as tgt where tgt."__end_at" is null) as standing)
             - count(case when not __auto_cdc_is_read then 1 end) as met
-    from shop."customers__auto_cdc_stage"
+    from shop."customers__auto_cdc_stage_c0ffee000002"
 ),
 missing as (
     select
@@ -510,18 +543,18 @@ missing as (
         min(case when stg.__auto_cdc_sequence is null then 'id=' || coalesce(cast(stg."id" as varchar), 'null') end) as null_version_example,
         count(case when stg."id" is null then 1 end) as null_key_0,
         min(case when stg."id" is null then coalesce(cast(stg.__auto_cdc_sequence as varchar), 'null') end) as null_key_0_example
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
 ),
 repeated as (
-    select stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
-    join shop."customers__auto_cdc_moving" as moving on moving."id" = stg."id"
+    select stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
+    join shop."customers__auto_cdc_moving_c0ffee000002" as moving on moving."id" = stg."id"
     group by stg."id", stg.__auto_cdc_sequence, stg.__auto_cdc_locator having count(*) > 1
 ),
 duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated."id" as varchar), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as varchar)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions"
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as varchar), 'a rebuild') as empty_snapshots_example from shop."customers__auto_cdc_versions_c0ffee000002"
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -534,16 +567,16 @@ with counted as (
             stg."name" as "name",
             stg."note" as "note",
             stg."operation" as "operation",
-            (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+            (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
             case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
             stg.__auto_cdc_locator,
             stg.__auto_cdc_continues
-        from shop."customers__auto_cdc_stage" as stg
+        from shop."customers__auto_cdc_stage_c0ffee000002" as stg
         where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
     ) as evt
 ),
 by_hand as (
-    select count(*) as num_later_bounds from shop.customers as tgt where tgt."__start_at" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place = 1) or tgt."__end_at" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place = 1)
+    select count(*) as num_later_bounds from shop.customers as tgt where tgt."__start_at" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1) or tgt."__end_at" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1)
 ),
 touched as (
     select distinct "id" from (
@@ -552,11 +585,11 @@ touched as (
             stg."name" as "name",
             stg."note" as "note",
             stg."operation" as "operation",
-            (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+            (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
             case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
             stg.__auto_cdc_locator,
             stg.__auto_cdc_continues
-        from shop."customers__auto_cdc_stage" as stg
+        from shop."customers__auto_cdc_stage_c0ffee000002" as stg
         where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
     ) as evt where __auto_cdc_locator is not null
 ),
@@ -574,9 +607,9 @@ select case when events > 0 then by_hand.num_later_bounds else 0 end as num_late
 from counted cross join by_hand cross join met;
 
 -- keep what differs from the target  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_events" as
+create table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 select
@@ -584,18 +617,18 @@ select
     stg."name" as "name",
     stg."note" as "note",
     stg."operation" as "operation",
-    (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+    (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
     case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
     stg.__auto_cdc_locator,
     stg.__auto_cdc_continues
-from shop."customers__auto_cdc_stage" as stg
+from shop."customers__auto_cdc_stage_c0ffee000002" as stg
 where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as src;
 
 -- compare the snapshots  (only if num_several_versions)
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_events" as
+create table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with past_rows as (
@@ -603,7 +636,7 @@ with past_rows as (
 ),
 moving_rows as (
     select stg.* from past_rows as stg
-    join shop."customers__auto_cdc_moving" as moving on moving."id" = stg."id"
+    join shop."customers__auto_cdc_moving_c0ffee000002" as moving on moving."id" = stg."id"
 ),
 present as (
     select
@@ -612,14 +645,14 @@ present as (
         case when stg.__auto_cdc_same then standing."note" else stg."note" end as "note",
         case when stg.__auto_cdc_same then standing."operation" else stg."operation" end as "operation",
         ver.__auto_cdc_place
-    from (select * from shop."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg
-    join shop."customers__auto_cdc_moving" as moving on moving."id" = stg."id"
-    join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
+    from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg
+    join shop."customers__auto_cdc_moving_c0ffee000002" as moving on moving."id" = stg."id"
+    join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_sequence = stg.__auto_cdc_sequence
     left join moving_rows as standing on standing.__auto_cdc_locator = stg.__auto_cdc_locator
 ),
 past as (
     select now."id", now."name", now."note", now."operation", now.__auto_cdc_place + 1 as __auto_cdc_place from present as now
-    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop."customers__auto_cdc_versions")
+    where now.__auto_cdc_place < (select max(__auto_cdc_place) from shop."customers__auto_cdc_versions_c0ffee000002")
     union all
     select "id", "name", "note", "operation", 1 as __auto_cdc_place from moving_rows
 ),
@@ -643,56 +676,56 @@ select
     ver.__auto_cdc_sequence,
     evt.__auto_cdc_kind
 from differing as evt
-join shop."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
+join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = evt.__auto_cdc_place
 ) as src;
 
 -- count the differences  (only if num_several_versions)
 with counted as (
-    select count(*) as events from shop."customers__auto_cdc_events" as evt
+    select count(*) as events from shop."customers__auto_cdc_events_c0ffee000002" as evt
 ),
 by_hand as (
-    select count(*) as num_later_bounds from shop.customers as tgt where tgt."__start_at" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place = 1) or tgt."__end_at" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place = 1)
+    select count(*) as num_later_bounds from shop.customers as tgt where tgt."__start_at" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1) or tgt."__end_at" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1)
 )
 select case when events > 0 then by_hand.num_later_bounds else 0 end as num_later_bounds, counted.events as num_new_events
 from counted cross join by_hand;
 
 -- find the versions of the keys  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_stored"
+drop table if exists shop."customers__auto_cdc_stored_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_stored" as
+create table shop."customers__auto_cdc_stored_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 select tgt."id",
     tgt."__start_at" as __auto_cdc_sequence, tgt."__end_at" as __auto_cdc_old_end, coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt."__start_at" as varchar)) as varchar) || ':' || cast(tgt."__start_at" as varchar), '-') || coalesce(cast(length(cast(tgt."__end_at" as varchar)) as varchar) || ':' || cast(tgt."__end_at" as varchar), '-') as __auto_cdc_locator
 from shop.customers as tgt
-join (select distinct "id" from shop."customers__auto_cdc_events") as evt on evt."id" = tgt."id"
-where tgt."__end_at" is null or tgt."__end_at" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place = 1)
+join (select distinct "id" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."id" = tgt."id"
+where tgt."__end_at" is null or tgt."__end_at" >= (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1)
 ) as src;
 
 -- leave out what a bound says already  (only if num_later_bounds)
-merge into shop."customers__auto_cdc_events" as tgt using (
+merge into shop."customers__auto_cdc_events_c0ffee000002" as tgt using (
 select distinct "id", __auto_cdc_sequence from (
-select "id", __auto_cdc_sequence from shop."customers__auto_cdc_stored"
+select "id", __auto_cdc_sequence from shop."customers__auto_cdc_stored_c0ffee000002"
 union all
-select "id", __auto_cdc_old_end as __auto_cdc_sequence from shop."customers__auto_cdc_stored"
+select "id", __auto_cdc_old_end as __auto_cdc_sequence from shop."customers__auto_cdc_stored_c0ffee000002"
 ) as found
 ) as gone
 on tgt."id" = gone."id" and tgt.__auto_cdc_sequence = gone.__auto_cdc_sequence
 when matched then delete;
 
 -- line up the events of the touched keys  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_line"
+drop table if exists shop."customers__auto_cdc_line_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_line" as
+create table shop."customers__auto_cdc_line_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with touched as (
     select "id", min(__auto_cdc_sequence) as __auto_cdc_first
-    from shop."customers__auto_cdc_events" group by "id"
+    from shop."customers__auto_cdc_events_c0ffee000002" group by "id"
 ),
 reached as (
     select past."id", past.__auto_cdc_sequence, past.__auto_cdc_old_end, past.__auto_cdc_locator
-    from shop."customers__auto_cdc_stored" as past
+    from shop."customers__auto_cdc_stored_c0ffee000002" as past
     join touched on touched."id" = past."id"
     where past.__auto_cdc_old_end is null or past.__auto_cdc_old_end > touched.__auto_cdc_first
 ),
@@ -736,7 +769,7 @@ select
     cast(null as varchar) as __auto_cdc_hidden,
     cast(null as timestamp(6)) as __auto_cdc_run_start,
     cast(null as varchar) as __auto_cdc_shows
-from shop."customers__auto_cdc_events" as evt
+from shop."customers__auto_cdc_events_c0ffee000002" as evt
 union all
 select
     tgt."id" as "id",
@@ -809,9 +842,9 @@ where cmp.__auto_cdc_kind = 'delete' and not exists (
 ) as src;
 
 -- cut the touched timelines into runs  (only if num_new_events)
-drop table if exists shop."customers__auto_cdc_timeline"
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_timeline" as
+create table shop."customers__auto_cdc_timeline_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 with ordered as (
@@ -829,7 +862,7 @@ with ordered as (
             lag(evt.__auto_cdc_kind) over (partition by evt."id" order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous,
             lag(evt.__auto_cdc_row) over (partition by evt."id" order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_event,
             lag(evt.__auto_cdc_sequence) over (partition by evt."id" order by evt.__auto_cdc_sequence, case when evt.__auto_cdc_hidden is null then 1 else 0 end) as __auto_cdc_previous_sequence
-        from shop."customers__auto_cdc_line" as evt
+        from shop."customers__auto_cdc_line_c0ffee000002" as evt
     ) as neighbours
     where __auto_cdc_previous_sequence is null or __auto_cdc_previous_sequence <> __auto_cdc_sequence
 ),
@@ -839,8 +872,8 @@ differing as (
         select __auto_cdc_event, __auto_cdc_previous_event from ordered
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
-    join (select __auto_cdc_row as __auto_cdc_event, "name", "operation" from shop."customers__auto_cdc_line") as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, "name", "operation" from shop."customers__auto_cdc_line") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    join (select __auto_cdc_row as __auto_cdc_event, "name", "operation" from shop."customers__auto_cdc_line_c0ffee000002") as this on this.__auto_cdc_event = pair.__auto_cdc_event
+    join (select __auto_cdc_row as __auto_cdc_event, "name", "operation" from shop."customers__auto_cdc_line_c0ffee000002") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this."name" is distinct from that."name" or this."operation" is distinct from that."operation"
 ),
 marked as (
@@ -888,9 +921,9 @@ select
 from bounded as evt
 left join bounded as past on evt.__auto_cdc_last and past."id" = evt."id"
     and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
-left join (select __auto_cdc_row as __auto_cdc_event, "note" from shop."customers__auto_cdc_line") as this
+left join (select __auto_cdc_row as __auto_cdc_event, "note" from shop."customers__auto_cdc_line_c0ffee000002") as this
     on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
-left join (select __auto_cdc_shows, "note" from shop."customers__auto_cdc_line" where __auto_cdc_shows is not null) as shown
+left join (select __auto_cdc_shows, "note" from shop."customers__auto_cdc_line_c0ffee000002" where __auto_cdc_shows is not null) as shown
     on shown.__auto_cdc_shows = past.__auto_cdc_locator
 ) as src;
 
@@ -899,7 +932,7 @@ with stored as (
     select 'id=' || coalesce(cast(evt."id" as varchar), 'null') || ' from ' || coalesce(cast(evt.__auto_cdc_sequence as varchar), 'null') as example,
         evt.__auto_cdc_sequence as start_at, evt.__auto_cdc_old_end as end_at,
         lead(evt.__auto_cdc_sequence) over (partition by evt."id" order by evt.__auto_cdc_sequence) as next_start_at
-    from shop."customers__auto_cdc_line" as evt where evt.__auto_cdc_locator is not null
+    from shop."customers__auto_cdc_line_c0ffee000002" as evt where evt.__auto_cdc_locator is not null
 ),
 crossed as (
     select example from stored
@@ -909,9 +942,9 @@ crossed as (
 orphaned as (
     select coalesce(cast(length(cast(cmp."id" as varchar)) as varchar) || ':' || cast(cmp."id" as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_run_start as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_control as varchar), '-') as locator
     from shop.customers__auto_cdc as cmp
-    join (select distinct "id" from shop."customers__auto_cdc_events") as evt on evt."id" = cmp."id"
+    join (select distinct "id" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."id" = cmp."id"
     where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop."customers__auto_cdc_stored" as tgt where tgt."id" = cmp."id" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as tgt where tgt."id" = cmp."id" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
 select
     case when false then count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) else 0 end as num_versions_ended_and_few,
@@ -924,12 +957,12 @@ select
     count(case when __auto_cdc_locator is not null then 1 end) - count(case when __auto_cdc_same then 1 end) - count(case when __auto_cdc_last and not __auto_cdc_same and __auto_cdc_replaces is not null then 1 end) as num_deleted_rows,
     (select count(*) from crossed) as crossed_versions,
     (select min(example) from crossed) as crossed_versions_example
-from shop."customers__auto_cdc_timeline";
+from shop."customers__auto_cdc_timeline_c0ffee000002";
 
 -- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-drop table if exists shop."customers__auto_cdc_target_changes"
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_target_changes" as
+create table shop."customers__auto_cdc_target_changes_c0ffee000002" as
 select
     cast(null as integer) as "id",
     cast(null as varchar) as "name",
@@ -956,9 +989,9 @@ select
     0 as __auto_cdc_step
 from (
 with kept as (
-    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline" where __auto_cdc_same and not __auto_cdc_moved
+    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline_c0ffee000002" where __auto_cdc_same and not __auto_cdc_moved
 )
-select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
+select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline_c0ffee000002" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
@@ -984,11 +1017,11 @@ select
 from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where __auto_cdc_last and not (__auto_cdc_same and not __auto_cdc_moved)
 )
 select evt."id", evt."name", evt."note", evt."operation", run.__auto_cdc_run_start as "__start_at", run.__auto_cdc_run_end as "__end_at"
-from shop."customers__auto_cdc_line" as evt
+from shop."customers__auto_cdc_line_c0ffee000002" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born("id", "name", "note", "operation", "__start_at", "__end_at")
 ) as row_born
@@ -1006,7 +1039,7 @@ select
     2 as __auto_cdc_step
 from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
-from shop."customers__auto_cdc_timeline"
+from shop."customers__auto_cdc_timeline_c0ffee000002"
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 ) as ended(place, value)
 union all
@@ -1023,9 +1056,9 @@ select
     3 as __auto_cdc_step
 from (
 with kept as (
-    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline" where __auto_cdc_same
+    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline_c0ffee000002" where __auto_cdc_same
 )
-select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline" as evt
+select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline_c0ffee000002" as evt
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
@@ -1051,11 +1084,11 @@ select
 from (
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop."customers__auto_cdc_timeline"
+    from shop."customers__auto_cdc_timeline_c0ffee000002"
     where __auto_cdc_last and not __auto_cdc_same
 )
 select evt."id", evt."name", evt."note", evt."operation", run.__auto_cdc_run_start as "__start_at", run.__auto_cdc_run_end as "__end_at"
-from shop."customers__auto_cdc_line" as evt
+from shop."customers__auto_cdc_line_c0ffee000002" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as born("id", "name", "note", "operation", "__start_at", "__end_at")
 ) as row_born
@@ -1079,11 +1112,11 @@ from (
         stg."name" as "name",
         stg."note" as "note",
         stg."operation" as "operation",
-        (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
         case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
         stg.__auto_cdc_locator,
         stg.__auto_cdc_continues
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 where evt.__auto_cdc_locator is not null and not evt.__auto_cdc_continues
@@ -1116,11 +1149,11 @@ from (
         stg."name" as "name",
         stg."note" as "note",
         stg."operation" as "operation",
-        (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
         case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
         stg.__auto_cdc_locator,
         stg.__auto_cdc_continues
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 left join shop.customers as before on evt.__auto_cdc_continues and coalesce(cast(length(cast(before."id" as varchar)) as varchar) || ':' || cast(before."id" as varchar), '-') || coalesce(cast(length(cast(before."__start_at" as varchar)) as varchar) || ':' || cast(before."__start_at" as varchar), '-') || coalesce(cast(length(cast(before."__end_at" as varchar)) as varchar) || ':' || cast(before."__end_at" as varchar), '-') = evt.__auto_cdc_locator
@@ -1147,20 +1180,20 @@ from (
         stg."name" as "name",
         stg."note" as "note",
         stg."operation" as "operation",
-        (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence,
         case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
         stg.__auto_cdc_locator,
         stg.__auto_cdc_continues
-    from shop."customers__auto_cdc_stage" as stg
+    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 where evt.__auto_cdc_continues
 ) as gone(place) where place is not null;
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-drop table if exists shop."customers__auto_cdc_companion_changes"
+drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002"
 -- auto_cdc: next statement
-create table shop."customers__auto_cdc_companion_changes" as
+create table shop."customers__auto_cdc_companion_changes_c0ffee000002" as
 select
     cast(null as integer) as "id",
     cast(null as timestamp(6)) as __auto_cdc_sequence,
@@ -1186,7 +1219,7 @@ select
     cast('ended' as varchar) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select coalesce(cast(length(cast(cmp."id" as varchar)) as varchar) || ':' || cast(cmp."id" as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_run_start as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_control as varchar), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null) as value
+select coalesce(cast(length(cast(cmp."id" as varchar)) as varchar) || ':' || cast(cmp."id" as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_run_start as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_control as varchar), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as ended(place, value)
 union all
@@ -1210,19 +1243,17 @@ select
     cast(null as varchar) as "note",
     cast(null as varchar) as __auto_cdc_control
 from (
-select __auto_cdc_sequence from shop."customers__auto_cdc_versions" where __auto_cdc_place is not null
+select __auto_cdc_sequence from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null
 ) as born(__auto_cdc_sequence)
 ) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-merge into shop.customers__auto_cdc as tgt using (
-select cast('journal' as varchar) as __auto_cdc_kind, told.* from (
-select cast('["", [["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as \"operation\",\n    cast(null as timestamp(6)) as \"__start_at\",\n    cast(null as timestamp(6)) as \"__end_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom (\nselect __auto_cdc_locator from shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\n) as going\nunion all\nselect \"id\", \"name\", \"note\", \"operation\", \"__start_at\", \"__end_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''born''\nunion all\nselect \"id\", \"name\", \"note\", \"operation\", \"__start_at\", \"__end_at\", __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes\"\nwhere __auto_cdc_action = ''ended''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__start_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__start_at\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__end_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__end_at\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \"__end_at\" = src.\"__end_at\"\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"operation\", \"__start_at\", \"__end_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"operation\", src.\"__start_at\", src.\"__end_at\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as timestamp(6)) as __auto_cdc_run_start,\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as __auto_cdc_control,\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom (\nselect __auto_cdc_locator from shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\n) as going\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \"note\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action = ''born''\nunion all\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as timestamp(6)) as __auto_cdc_run_start,\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as __auto_cdc_control,\n    coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_run_start as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''gone'' as __auto_cdc_action\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal''\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \"note\", __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes\"\nwhere __auto_cdc_action = ''ended''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_run_start as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \"note\", __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.\"note\", src.__auto_cdc_control)"]]]' as varchar) as __auto_cdc_control
-) as told
-) as src
-on tgt.__auto_cdc_kind = src.__auto_cdc_kind
-when matched then update set __auto_cdc_control = src.__auto_cdc_control
-when not matched then insert (__auto_cdc_kind, __auto_cdc_control) values (src.__auto_cdc_kind, src.__auto_cdc_control);
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as \"operation\",\n    cast(null as timestamp(6)) as \"__start_at\",\n    cast(null as timestamp(6)) as \"__end_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom (\nselect __auto_cdc_locator from shop.\"customers__auto_cdc_target_changes_c0ffee000002\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\n) as going\nunion all\nselect \"id\", \"name\", \"note\", \"operation\", \"__start_at\", \"__end_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes_c0ffee000002\"\nwhere __auto_cdc_action = ''born''\nunion all\nselect \"id\", \"name\", \"note\", \"operation\", \"__start_at\", \"__end_at\", __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_target_changes_c0ffee000002\"\nwhere __auto_cdc_action = ''ended''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__start_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__start_at\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.\"__end_at\" as varchar)) as varchar) || '':'' || cast(tgt.\"__end_at\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \"__end_at\" = src.\"__end_at\"\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"operation\", \"__start_at\", \"__end_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"operation\", src.\"__start_at\", src.\"__end_at\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as timestamp(6)) as __auto_cdc_run_start,\n    cast(null as varchar) as \"note\",\n    cast(null as varchar) as __auto_cdc_control,\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom (\nselect __auto_cdc_locator from shop.\"customers__auto_cdc_companion_changes_c0ffee000002\"\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\n) as going\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \"note\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes_c0ffee000002\"\nwhere __auto_cdc_action = ''born''\nunion all\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    cast(null as varchar) as __auto_cdc_kind,\n    cast(null as timestamp(6)) as __auto_cdc_run_start,\n    cast(null as varchar) as \"note\",\n    ''c0ffee000002 {\"to_do\": [], \"frees\": \"drop table if exists shop.\\\"customers__auto_cdc_stage_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_versions_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_moving_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_events_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_stored_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_line_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_timeline_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_target_changes_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\"\", \"asks\": \"\", \"otherwise\": [], \"appends\": false}'' as __auto_cdc_control,\n    coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_run_start as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''done'' as __auto_cdc_action\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 ''\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \"note\", __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\nfrom shop.\"customers__auto_cdc_companion_changes_c0ffee000002\"\nwhere __auto_cdc_action = ''ended''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_sequence as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_run_start as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen matched and src.__auto_cdc_action = ''done'' then update set __auto_cdc_control = src.__auto_cdc_control\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \"note\", __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.\"note\", src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\"customers__auto_cdc_stage_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_versions_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_moving_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_events_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_stored_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_line_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_timeline_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_target_changes_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_companion_changes_c0ffee000002\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+select case when count(*) = 0 then 1 else 0 end as lost_turn
+from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 merge into shop.customers as tgt using (
@@ -1235,17 +1266,17 @@ select
     cast(null as timestamp(6)) as "__end_at",
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_target_changes"
+select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select "id", "name", "note", "operation", "__start_at", "__end_at", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action = 'born'
 union all
 select "id", "name", "note", "operation", "__start_at", "__end_at", __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes"
+from shop."customers__auto_cdc_target_changes_c0ffee000002"
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt."__start_at" as varchar)) as varchar) || ':' || cast(tgt."__start_at" as varchar), '-') || coalesce(cast(length(cast(tgt."__end_at" as varchar)) as varchar) || ':' || cast(tgt."__end_at" as varchar), '-') = src.__auto_cdc_locator
@@ -1264,13 +1295,13 @@ select
     cast(null as varchar) as __auto_cdc_control,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes"
+select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "note", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_companion_changes"
+from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action = 'born'
 union all
 select
@@ -1279,37 +1310,41 @@ select
     cast(null as varchar) as __auto_cdc_kind,
     cast(null as timestamp(6)) as __auto_cdc_run_start,
     cast(null as varchar) as "note",
-    cast(null as varchar) as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_run_start as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'gone' as __auto_cdc_action
-from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal'
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\"customers__auto_cdc_stage_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_versions_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_moving_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_events_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_stored_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_line_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_timeline_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_target_changes_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_companion_changes_c0ffee000002\"", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_run_start as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'done' as __auto_cdc_action
+from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 union all
 select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "note", __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_companion_changes"
+from shop."customers__auto_cdc_companion_changes_c0ffee000002"
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_sequence as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_run_start as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
 when not matched and src.__auto_cdc_action = 'born' then insert ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, "note", __auto_cdc_control) values (src."id", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src."note", src.__auto_cdc_control);
 
 -- free the working tables
-drop table if exists shop."customers__auto_cdc_stage"
+drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_versions"
+drop table if exists shop."customers__auto_cdc_versions_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_moving"
+drop table if exists shop."customers__auto_cdc_moving_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_events"
+drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_stored"
+drop table if exists shop."customers__auto_cdc_stored_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_line"
+drop table if exists shop."customers__auto_cdc_line_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_timeline"
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes"
+drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_companion_changes";
+drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
+
+-- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";

@@ -10,9 +10,15 @@ EXTENSIONS := .venv-extensions
 SPARK_TESTS ?= tests/engines tests/scenarios/test_cases.py tests/scenarios/test_snapshot_and_replace_cases.py \
   -k "not any_order"
 
+# What Sail is quick enough for beside these.
+SAIL_TESTS ?= tests/scenarios/test_streams.py tests/scenarios/test_append_flow.py
+
 # What was seen to be true on DuckLake; the rest of what DuckDB is tested with is left to try.
-DUCKLAKE_TESTS ?= tests/engines tests/scenarios/test_cases.py tests/scenarios/test_snapshot_and_replace_cases.py \
-  tests/scenarios/test_expectations.py -k "not any_order"
+LAKE_SCENARIOS := cases snapshot_and_replace_cases append_flow bad_files bad_flows bad_input bad_replace bad_snapshots bitemporal \
+  change_feed expectations first_read forget move_and_trim partial_updates streams
+DUCKLAKE_TESTS ?= tests/engines $(LAKE_SCENARIOS:%=tests/scenarios/test_%.py) \
+  tests/properties/test_auto_cdc.py tests/properties/test_streams.py tests/dbt/test_streams.py tests/dbt/test_data_tests.py \
+  tests/dbt/test_demo.py::test_build_at_the_root_is_green_twice -k "not any_order"
 
 # What is worth a cluster: all that joins and numbers rows, a few times.
 CLUSTER_TESTS ?= tests/engines/test_contract.py tests/scenarios/test_cases.py \
@@ -40,7 +46,7 @@ test-ducklake: $(EXTENSIONS)/.ready ## Test on DuckLake: its catalog on the pack
 	$(EXTENSIONS)/bin/python scripts/with-ducklake $(EXTENSIONS)/bin/pytest -n 2 --engine ducklake $(DUCKLAKE_TESTS)
 
 test-sail: .venv-sail/.ready ## Test the language of Spark on Sail, with Delta tables: a quick check
-	.venv-sail/bin/python scripts/with-spark --sail .venv-sail/bin/pytest -n 2 --engine sail $(SPARK_TESTS)
+	.venv-sail/bin/python scripts/with-spark --sail .venv-sail/bin/pytest -n 2 --engine sail $(SPARK_TESTS) $(SAIL_TESTS)
 
 test-spark: .venv-spark/.ready ## Test on Spark with Iceberg tables; needs Java 8, 11 or 17, and much time
 	.venv-spark/bin/python scripts/with-spark .venv-spark/bin/pytest --engine spark $(SPARK_TESTS)

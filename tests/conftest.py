@@ -30,6 +30,16 @@ for name in [name for name in os.environ if name.startswith("AUTO_CDC_") and nam
     del os.environ[name]
 
 
+# What tests are marked with that are about something which some engines have not, or refuse.
+LACKING = {
+    "altering": ({"sail"}, "columns that come and go, and no table is altered"),
+    "composite": ({"ducklake", "sail"}, "lists as sequences, which are refused"),
+    "indexed": ({"ducklake", *databases.SPARKS}, "indexes, and tables have none"),
+    "rare_types": ({"ducklake"}, "columns of types that are refused"),
+    "transactional": (databases.SPARKS, "transactions, and statements of their own for places of rows"),
+}
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--engine", choices=[*databases.ENGINES], default="duckdb", help="the engine of tests that run on any"
@@ -41,17 +51,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what is about another engine, and where there are none what is about transactions."""
+    """Leave out what is about another engine, or about what the engine has not."""
     engine = databases.chosen()
     # DuckLake is DuckDB with other tables; Sail is another engine than Spark, whose language it speaks.
     here = {engine, "duckdb"} if databases.speaks() == "duckdb" else {engine}
-    without = pytest.mark.skip(reason="about transactions, and statements of their own for places of rows")
     for item in items:
         about = item.get_closest_marker("only_on")
         if about and not here & set(about.args):
             item.add_marker(pytest.mark.skip(reason=f"about {' and '.join(about.args)}"))
-        if item.get_closest_marker("transactional") and engine in databases.SPARKS:
-            item.add_marker(without)
+        for name, (engines, what) in LACKING.items():
+            if engine in engines and item.get_closest_marker(name):
+                item.add_marker(pytest.mark.skip(reason=f"about {what}"))
 
 
 @pytest.fixture(scope="session")

@@ -38,7 +38,7 @@ class Target:
         self.connection, self.feed, self.name = connection, feed, name
         self.direct = Direct(connection, name)
         for table in (name, f"{name}__auto_cdc"):
-            connection.execute(f'drop table if exists "{table}"')
+            connection.execute(f"drop table if exists {table}")
 
     def send(self, events: Sequence[Any]) -> dict[str, int]:
         """Give the product one run of events, and return its figures."""

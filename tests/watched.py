@@ -10,16 +10,17 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from hypothesis import Phase, given, seed, settings
+from hypothesis import strategies as st
 
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.scd import scd2
 from tests import databases
 from tests.bitemporal_model import SYSTEM_END, SYSTEM_START
-from tests.databases import Connection, adapter_of, create_table, engine_of, tables_of
+from tests.databases import Connection, Spark, adapter_of, create_table, engine_of, tables_of
 from tests.direct import Direct
 from tests.reference_model import (
     END,
@@ -33,12 +34,11 @@ from tests.reference_model import (
     comparable,
     sorted_rows,
 )
-from tests.strategies import Stream, streams
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.execute import Outcome
     from tests.dbt_project import Project
-    from tests.strategies import Shape
+    from tests.strategies import Shape, Stream
 
 IS_NIGHTLY = os.environ.get("NIGHTLY", "") not in {"", "0"}
 nightly = pytest.mark.skipif(not IS_NIGHTLY, reason="takes minutes: NIGHTLY=1 runs it")
@@ -98,11 +98,20 @@ def ends_in_place(connection: Connection) -> bool:
 
 
 def placed(connection: Connection, relation: str, as_model: Callable[[Row], Row] = plain) -> dict[Any, Row]:
-    """Return a relation's rows by their places."""
-    cursor = connection.execute(f'select {engine_of(connection).locator} as place, * from "{relation}"')
+    """Return a relation's rows by their places; where rows have none, by what they hold."""
+    place = "" if isinstance(connection, Spark) else f"{engine_of(connection).locator} as place, "
+    cursor = connection.execute(f"select {place}* from {relation}")
     columns = [column[0] for column in cursor.description or ()]
-    rows = (as_model(dict(zip(columns, row, strict=True))) for row in cursor.fetchall())
-    return {row.pop("place"): row for row in rows}
+    rows = [as_model(dict(zip(columns, row, strict=True))) for row in cursor.fetchall()]
+    if place:
+        return {row.pop("place"): row for row in rows}
+    alike: Counter[str] = Counter()
+    found = {}
+    for row in rows:
+        held = repr(sorted(row.items()))
+        alike[held] += 1
+        found[held, alike[held]] = row
+    return found
 
 
 @dataclass(frozen=True)
@@ -156,7 +165,7 @@ class Watched:
         }
         left = (self.name, self.companion, f"{self.companion}_changes", f"{self.companion}_quarantine")
         for table in left if self.is_new else ():
-            self.connection.execute(f'drop table if exists "{table}"')
+            self.connection.execute(f"drop table if exists {table}")
 
     @property
     def companion(self) -> str:
@@ -282,15 +291,18 @@ def _copies(model: Model, events: Iterable[Event]) -> int:
 # Through dbt
 
 
-def drawn(number: int, count: int, *, max_runs: int) -> list[Stream]:
-    """Draw streams that depend on nothing but the number; the first that hypothesis tries are too simple."""
-    found: list[Stream] = []
+Drawn = TypeVar("Drawn")
+
+
+def drawn(number: int, count: int, strategy: st.SearchStrategy[Drawn]) -> list[Drawn]:
+    """Draw examples that depend on nothing but the number; the first that hypothesis tries are too simple."""
+    found: list[Drawn] = []
 
     @seed(number)
     @settings(max_examples=4 * count, database=None, phases=[Phase.generate])
-    @given(streams(with_truncates=True, max_runs=max_runs))
-    def collect(stream: Stream) -> None:
-        found.append(stream)
+    @given(strategy)
+    def collect(example: Drawn) -> None:
+        found.append(example)
 
     collect()
     return found[-count:]

@@ -18,7 +18,7 @@ import duckdb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.databases import quoted
+from tests.databases import connect_to_duckdb, quoted
 from tests.direct import Direct
 from tests.file_reads import read_files
 
@@ -197,7 +197,7 @@ def _told(rescued: str | None) -> str:
 def test_what_arrives_is_read_once(first: Record, arrives: list[Event], evolves: bool, again: bool) -> None:
     """Rows, columns, types and rescued data are those of the plain model after every run."""
     mode = "add_new_columns" if evolves else "rescue"
-    with tempfile.TemporaryDirectory() as place, duckdb.connect(config={"threads": 1}) as connection:
+    with tempfile.TemporaryDirectory() as place, connect_to_duckdb() as connection:
         folder, target, model, clock = Path(place), Direct(connection), Model(), 1000
         sql = f"select * from {read_files(f'{folder}/*.json', schema_evolution_mode=mode, allow_overwrites=again)} as f"
         for event in [Event("put", 9, [first]), Event("run"), *arrives, Event("run")]:

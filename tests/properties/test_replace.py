@@ -88,10 +88,14 @@ def using(connection: Connection, keys: Sequence[str], equal: Equal) -> tuple[Wa
 def test_replace_using(
     connection: Connection, runs: list[list[Row]], keys: tuple[str, ...], equal: Equal
 ) -> None:
-    """Rows and figures after every run: null keys and parts, copies, late rows, keys that stay away.
+    """Rows and figures after every run: null keys and parts, copies, late rows, keys that stay away."""
+    follow_using(connection, runs, keys, equal=equal)
 
-    Rows of keys that do not change stay where they are.
-    """
+
+def follow_using(
+    connection: Connection, runs: list[list[Row]], keys: tuple[str, ...], *, equal: Equal
+) -> None:
+    """Run them beside the model; rows of keys that do not change stay where they are."""
     target, model = using(connection, keys, equal)
     for run in runs:
         before = target.places() if model.stored or run is not runs[0] else {}
@@ -177,19 +181,25 @@ RANGES: list[tuple[str, Predicate]] = [
 ]
 
 
-@settings(max_examples=examples(60, 3000))
-@given(
-    runs=st.lists(
-        st.tuples(rows(), st.sampled_from(RANGES), st.lists(st.integers(0, 9), max_size=2)),
-        min_size=1,
-        max_size=5,
-    )
+ranges = st.lists(
+    st.tuples(rows(), st.sampled_from(RANGES), st.lists(st.integers(0, 9), max_size=2)),
+    min_size=1,
+    max_size=5,
 )
+
+
+@settings(max_examples=examples(60, 3000))
+@given(runs=ranges)
 def test_replace_where(connection: Connection, runs: list[Any]) -> None:
     """Rows and figures after every run, with another range each: what is null is outside, what is outside stays.
 
     Between the runs somebody writes rows by hand: outside of the next range they stay, inside they go.
     """
+    follow_where(connection, runs)
+
+
+def follow_where(connection: Connection, runs: list[Any]) -> None:
+    """Run them beside the model."""
     target, model = Watched(connection, {}, "replace_where"), ReplaceWhere()
     for run, (predicate, holds), by_hand in runs:
         before = target.places() if run is not runs[0][0] else {}

@@ -151,7 +151,7 @@ class Watched:
         self.model = Model(self.shape.config)
         self.direct = Direct(self.connection, self.name, materialized="auto_cdc_snapshot")
         for table in (self.name, f"{self.name}__auto_cdc"):
-            self.connection.execute(f'drop table if exists "{table}"')
+            self.connection.execute(f"drop table if exists {table}")
 
     def send(self, arrival: Arrival) -> dict[str, int]:
         """Give the product one run, and leave the model alone."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.strategies import streams
 from tests.watched import Modelled, drawn, examples, run_dbt
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def test_streams_through_dbt(project: Project) -> None:
     models = [
         Modelled(f"seed_{number}_{place}", stream, rereads=place % 2 == 1)
         for number in range(examples(5, 20))
-        for place, stream in enumerate(drawn(number, 4, max_runs=RUNS))
+        for place, stream in enumerate(drawn(number, 4, streams(with_truncates=True, max_runs=RUNS)))
     ]
     for model in models:
         project.write(f"models/{model.name}.sql", model.sql)

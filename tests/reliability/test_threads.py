@@ -12,6 +12,7 @@ import pytest
 
 from tests import databases
 from tests.dbt_project import Project
+from tests.strategies import streams
 from tests.watched import Modelled, drawn, run_dbt
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def test_models_side_by_side(threaded: Project) -> None:
     """
     models = [
         Modelled(f"model_{number}", stream, rereads=number % 2 == 1)
-        for number, stream in enumerate(drawn(40, MODELS, max_runs=RUNS))
+        for number, stream in enumerate(drawn(40, MODELS, streams(with_truncates=True, max_runs=RUNS)))
     ]
     for model in models:
         threaded.write(f"models/{model.name}.sql", model.sql)

@@ -12,13 +12,14 @@ import pytest
 
 from dbt_auto_cdc import bridge, reads
 from dbt_auto_cdc.errors import AutoCdcError
+from tests.databases import chosen, connect_to_duckdb, here
 from tests.file_reads import read_files
 from tests.scenarios.test_files import APPENDS, Landing
 
 
 @pytest.fixture
 def landing(tmp_path: Path) -> Iterator[Landing]:
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with connect_to_duckdb() as connection:
         yield Landing(tmp_path / "landing", connection)
 
 
@@ -137,7 +138,8 @@ def test_only_files_that_cannot_be_read(landing: Landing) -> None:
     landing.put("a.json", '{"k": 1')
     said = refused(landing, ignore_corrupt_files=True)
     assert "can be read yet, for example" in said
-    assert "a.json (DuckDB says: Invalid Input Error: Malformed JSON" in said
+    # In a transaction, which a DuckLake is in by now, the reader is not asked what is wrong: that would end it.
+    assert ("a.json (DuckDB says: Invalid Input Error: Malformed JSON" in said) == (chosen() == "duckdb")
 
 
 def test_what_is_not_the_file_is_told(landing: Landing) -> None:
@@ -215,6 +217,7 @@ def test_a_file_that_goes_away(landing: Landing) -> None:
     assert [(1,)] == landing.rows("k")
 
 
+@pytest.mark.skipif(duckdb.__version__ < "2", reason="ignore_missing_files came with DuckDB 2.0")
 def test_a_file_that_goes_away_may(landing: Landing) -> None:
     """Where ignore_missing_files is set, the run goes on."""
     landing.put("a.json", {"k": 1, "s": 1})
@@ -240,7 +243,8 @@ def test_new_fields_that_are_not_wanted(landing: Landing) -> None:
 def test_a_hint_of_no_type(landing: Landing) -> None:
     """The engine says which."""
     landing.put("a.json", {"k": 1, "s": 1})
-    assert "schema_hints has a type that DuckDB does not know" in refused(landing, schema_hints="k nothing")
+    said = refused(landing, schema_hints="k nothing")
+    assert here("schema_hints has a type that DuckDB does not know") in said
 
 
 def test_what_was_remembered_is_gone(landing: Landing) -> None:

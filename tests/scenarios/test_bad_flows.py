@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
-from tests.databases import Connection, columns_of, here, tables_of
+from tests.databases import Connection, columns_of, here, remake, tables_of
 from tests.direct import Direct
 from tests.flow_sql import FlowSql, compiled
 from tests.watched import placed
@@ -83,7 +83,7 @@ def test_columns_match_by_name(target: Direct) -> None:
 
 def test_other_types_of_the_order(target: Direct) -> None:
     """One order needs one type: of the sequences of feeds, and of the version of a dump."""
-    target.connection.execute("alter table web alter column seq type integer")
+    remake(target.connection, "web", seq="cast(seq as integer)")
     said = refusal(target, FEED, WEB)
     assert (
         here("no common order (feed: sequence_by seq has type BIGINT; web: sequence_by seq has type INTEGER)")
@@ -103,7 +103,7 @@ def test_types_of_columns(target: Direct) -> None:
     types = columns_of(target.connection, "target")
     assert {"id": here("BIGINT"), "city": here("VARCHAR")} == types
     target.connection.execute("drop table target; drop table target__auto_cdc")
-    target.connection.execute("alter table web alter column city type integer using 1")
+    remake(target.connection, "web", city="1")
     said = refusal(target, FEED, WEB)
     assert (
         here("column city has types that do not go together (feed: VARCHAR; web: INTEGER); cast it") in said
@@ -168,8 +168,8 @@ def test_a_definition_that_changed(target: Direct) -> None:
     target.run(OPTIONS, sql="select * from feed")
     said = refusal(target, FEED, WEB, keys=["id", "city"])
     assert 1 == said.count("keys was id in the last run and is city, id now")
-    target.connection.execute("alter table feed alter column seq type integer")
-    target.connection.execute("alter table web alter column seq type integer")
+    remake(target.connection, "feed", seq="cast(seq as integer)")
+    remake(target.connection, "web", seq="cast(seq as integer)")
     said = here("the type of sequence_by was BIGINT in the last run and is INTEGER now")
     assert said in refusal(target, FEED, WEB)
 

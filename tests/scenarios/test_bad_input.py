@@ -13,7 +13,17 @@ import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.execute import Outcome
-from tests.databases import Connection, adapter_of, columns_of, engine_error, here, tables_of, with_values
+from tests.databases import (
+    UNTYPED_NULLS,
+    Connection,
+    adapter_of,
+    columns_of,
+    engine_error,
+    here,
+    tables_of,
+    takes_lists,
+    with_values,
+)
 from tests.direct import Direct
 
 FEED = "id integer, region text, seq bigint, pos integer, op text, city text, note text"
@@ -291,6 +301,7 @@ def test_null_sequence(target: Kept, config: dict[str, Any]) -> None:
     )
 
 
+@pytest.mark.composite
 def test_a_null_part_of_a_sequence(connection: Connection, config: dict[str, Any]) -> None:
     """One null part of a list is as bad as a null."""
     config = {**config, "sequence_by": ["seq", "pos"]}
@@ -312,7 +323,7 @@ def test_a_null_part_of_a_sequence(connection: Connection, config: dict[str, Any
         ("JSON", "'1'::json"),
         ("VARIANT", "1::variant"),
         ("UNION(a INTEGER)", "union_value(a := 1)"),
-        ('"NULL"', "null"),
+        pytest.param('"NULL"', "null", marks=UNTYPED_NULLS),
     ],
 )
 def test_sequences_without_order(
@@ -320,11 +331,11 @@ def test_sequences_without_order(
 ) -> None:
     """A type whose values have no order is refused before anything is read."""
     target = empty(connection)
-    said = target.problem({**config, "sequence_by": value})
-    assert said == (
+    said = here(
         f"sequence_by has type {type_name}, which has no order; use a number, a date, a timestamp or text, or a list"
         f" of such columns"
     )
+    assert said in target.problems({**config, "sequence_by": value})
 
 
 @pytest.mark.parametrize(
@@ -341,10 +352,11 @@ def test_sequences_without_order(
             5,
             "is 5, but sequence_by has type VARCHAR; it works with numbers, dates and timestamps only",
         ),
-        (
+        pytest.param(
             ["seq", "pos"],
             5,
             "is 5, but sequence_by has type STRUCT(seq BIGINT, pos INTEGER); it works with numbers",
+            marks=pytest.mark.composite,
         ),
     ],
 )
@@ -367,7 +379,7 @@ def test_ties(target: Kept, config: dict[str, Any]) -> None:
         "(7, 'n', 7, 1, 'U', 'same', 'x')",
         "(7, 'n', 7, 2, 'U', 'same', 'x')",
     )
-    assert target.problem(config) == (
+    assert target.problem(config) == here(
         "2 times a key has different events at one sequence, for example id=5 at 7; make sequence_by finer (a list"
         " adds a tie-breaker: ['seq', 'log_position']), filter before-images out in the model, or set sequence_ties"
         " to allow"
@@ -377,6 +389,7 @@ def test_ties(target: Kept, config: dict[str, Any]) -> None:
     )
 
 
+@pytest.mark.composite
 def test_ties_of_a_list(connection: Connection, config: dict[str, Any]) -> None:
     """The example shows every key and the whole sequence."""
     config = {**config, "keys": ["id", "region"], "sequence_by": ["seq", "pos"]}
@@ -531,6 +544,7 @@ def test_changed_type_of_the_sequence(target: Kept, config: dict[str, Any], sequ
     assert said.endswith(AGAIN)
 
 
+@pytest.mark.composite
 def test_sequence_that_became_a_list(target: Kept, config: dict[str, Any]) -> None:
     """One part more is another type."""
     said = here(
@@ -586,7 +600,7 @@ def test_a_full_refresh_takes_every_change(target: Kept, config: dict[str, Any])
     config = {
         **config,
         "keys": ["id", "region"],
-        "sequence_by": ["seq", "pos"],
+        "sequence_by": ["seq", "pos"] if takes_lists() else "seq * 10 + pos",
         "stored_as_scd_type": 3 - config["stored_as_scd_type"],
         "track_history_column_list": None,
     }

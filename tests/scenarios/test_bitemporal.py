@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import duckdb
 import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.spec import parse
+from tests.databases import UNTYPED_NULLS, connect_to_duckdb, here
 from tests.direct import Direct
 
 CONFIG: dict[str, Any] = {
@@ -29,7 +29,7 @@ COLUMNS = "id, city, bt, st, op"
 
 @pytest.fixture
 def target() -> Iterator[Direct]:
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with connect_to_duckdb() as connection:
         yield Direct(connection)
 
 
@@ -92,9 +92,10 @@ def versions(target: Direct) -> list[tuple[Any, ...]]:
         ({"stored_as_scd_type": "bitemporl"}, "stored_as_scd_type is 'bitemporl'; write 1, 2 or bitemporal"),
         ({"system_sequence_by": []}, "system_sequence_by is an empty list"),
         ({"system_sequence_by": "sst"}, "system_sequence_by names sst, which is not a column of the model"),
-        (
+        pytest.param(
             {"system_sequence_by": ["st", "no"]},
             "system_sequence_by names no, which is not a column of the model",
+            marks=pytest.mark.composite,
         ),
         ({"system_sequence_by": "st +"}, "system_sequence_by is not valid SQL over the model's columns"),
         (
@@ -132,7 +133,9 @@ def test_snapshots(target: Direct) -> None:
 def test_reserved_names(target: Direct, name: str) -> None:
     """All four bounds are ours; in SCD type 2 the two system bounds are ordinary columns."""
     sql = f'select *, 1 as "{name}" from ({events(FIRST)})'
-    with pytest.raises(AutoCdcError, match=f"output column {name} has a name that auto_cdc or DuckDB needs"):
+    with pytest.raises(
+        AutoCdcError, match=here(f"output column {name} has a name that auto_cdc or DuckDB needs")
+    ):
         target.run(CONFIG, sql=sql)
     if "system" in name.lower():
         target.run({**CONFIG, "stored_as_scd_type": 2, "system_sequence_by": None}, sql=sql)
@@ -154,6 +157,7 @@ def test_null_system_time(target: Direct, builds: bool) -> None:
     )
 
 
+@pytest.mark.composite
 def test_null_part_of_a_system_time(target: Direct) -> None:
     """A list has to be whole."""
     target.run({**CONFIG, "system_sequence_by": ["st", "bt"]}, sql=events(FIRST))
@@ -226,10 +230,11 @@ def test_taking_a_table_over(target: Direct) -> None:
         ("bt::date + 0", "st::timestamptz", ["DATE", "TIMESTAMP WITH TIME ZONE"]),
         ("bt::timestamp_ns", "st::varchar", ["TIMESTAMP_NS", "VARCHAR"]),
         ("(year(bt) * 1.5)::decimal(9, 2)", "st::date", ["DECIMAL(9,2)", "DATE"]),
-        (
+        pytest.param(
             ["bt", "id"],
             ["st", "id"],
             ["STRUCT(bt TIMESTAMP, id INTEGER)", "STRUCT(st TIMESTAMP, id INTEGER)"],
+            marks=pytest.mark.composite,
         ),
     ],
 )
@@ -340,6 +345,7 @@ def believed(target: Direct, columns: str = "city, zip") -> list[tuple[Any, ...]
     ).fetchall()
 
 
+@UNTYPED_NULLS
 def test_left_out_values_flow_on(target: Direct) -> None:
     """A word that comes late on both axes fills what no later business time says, from its system time on."""
     target.run(SPARSE, sql=events("(1, 'Oslo', '1', 10, 100, 'U'), (1, null, '2', 20, 300, 'U')", TWO))
@@ -364,6 +370,7 @@ def test_an_upsert_takes_a_delete_back(target: Direct) -> None:
     ] == believed(target)
 
 
+@UNTYPED_NULLS
 def test_a_partial_word_that_teaches_nothing(target: Direct) -> None:
     """Nothing is written for it, and the version keeps the system time since which it has been believed."""
     target.run(SPARSE, sql=events("(1, 'Oslo', '1', 10, 100, 'U'), (1, 'Oslo', null, 10, 300, 'U')", TWO))
@@ -373,6 +380,7 @@ def test_a_partial_word_that_teaches_nothing(target: Direct) -> None:
     assert [("Oslo", "1", 10, None, 100, None)] == believed(target)
 
 
+@UNTYPED_NULLS
 def test_an_event_in_two_rows(target: Direct) -> None:
     """Rows of one place that send different columns are one event, also in different runs; two values are a tie."""
     target.run(SPARSE, sql=events("(1, 'Oslo', null, 10, 100, 'U')", TWO))
@@ -385,6 +393,7 @@ def test_an_event_in_two_rows(target: Direct) -> None:
     assert 0 == target.run(SPARSE, sql=other_time).figures["num_tied_rows"]
 
 
+@UNTYPED_NULLS
 def test_the_option_comes_and_goes(target: Direct) -> None:
     """Nulls that were written before the option stay written, what was left out under it stays left out."""
     target.run(CONFIG, sql=events("(1, 'Oslo', '1', 10, 100, 'U'), (1, null, '2', 20, 200, 'U')", TWO))
@@ -402,6 +411,7 @@ def test_the_option_comes_and_goes(target: Direct) -> None:
     ] == now
 
 
+@UNTYPED_NULLS
 def test_a_column_that_comes_and_goes_is_not_sent(target: Direct) -> None:
     """Older events wrote nothing in a new column, so a late one may fill it; newer ones keep what was lost."""
     target.run(SPARSE, sql=events("(1, 'Oslo', 10, 100, 'U')"))
@@ -411,6 +421,7 @@ def test_a_column_that_comes_and_goes_is_not_sent(target: Direct) -> None:
     assert [(None, "9", 5, 10), ("Oslo", "9", 10, 20), ("Oslo", "1", 20, 30), ("Rome", "1", 30, None)] == now
 
 
+@pytest.mark.rare_types
 def test_a_struct_that_is_filled_otherwise(target: Direct) -> None:
     """Its fields cannot become one whole again, because what older events left out of them counts on."""
     target.run(SPARSE, sql=events("(1, {'a': 1, 'b': null::int}, 10, 100, 'U')"))
@@ -438,6 +449,7 @@ def test_columns_of_any_name(target: Direct) -> None:
     ] == sorted([(row[:-4], *row[-4:]) for row in believed(target, columns)], key=lambda row: row[1])
 
 
+@UNTYPED_NULLS
 def test_versions_changed_by_hand_under_partial_updates(target: Direct) -> None:
     """A run that teaches its key something is refused."""
     target.run(SPARSE, sql=events("(1, 'Oslo', '1', 10, 100, 'U'), (1, null, '2', 20, 200, 'U')", TWO))
@@ -484,6 +496,7 @@ def test_repeats_are_not_read_again(target: Direct) -> None:
     ] == versions(target)
 
 
+@UNTYPED_NULLS
 def test_a_correction_among_repeats(target: Direct) -> None:
     """The repeat before a corrected one ends a version, and shows its own untracked values there."""
     config = {**CONFIG, "track_history_except_column_list": ["city"]}

@@ -18,7 +18,7 @@ import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.execute import Outcome
-from tests.databases import quoted
+from tests.databases import chosen, connect_to_duckdb, quoted
 from tests.direct import Direct
 from tests.file_reads import read_files
 
@@ -84,7 +84,7 @@ class Landing:
 
 @pytest.fixture
 def landing(tmp_path: Path) -> Iterator[Landing]:
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with connect_to_duckdb() as connection:
         yield Landing(tmp_path / "landing", connection)
 
 
@@ -520,7 +520,9 @@ def test_corrupt_files_left_out(landing: Landing) -> None:
     (landing.folder / "e.json").write_bytes(b'{"k": "\xff\xfe"}')
     said = landing.run(ignore_corrupt_files=True).warnings
     assert ["4 files cannot be read"] == [text.partition(": ")[2][:22] for text in said]
-    assert "b.json (DuckDB says: Invalid Input Error: Malformed JSON in file" in said[0]
+    # Where the run is in a transaction by now, which an error would end, the reader is not asked what is wrong.
+    in_words = "b.json (DuckDB says: Invalid Input Error: Malformed JSON in file" in said[0]
+    assert in_words == (chosen() == "duckdb")
     assert said[0].endswith("\"target__auto_cdc_files\", state is 'skipped' for such files")
     assert [(1,)] == landing.rows("k")
     assert [("a.json", "read"), *((f"{name}.json", "skipped") for name in "bcde")] == landing.recorded()

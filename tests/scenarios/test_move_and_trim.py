@@ -47,12 +47,13 @@ def deliver(connection: Connection, *rows: tuple[Any, ...]) -> None:
 
 def relation(connection: Connection, identifier: str, schema: str = "") -> Any:
     """Return a relation as dbt has it."""
-    from dbt.adapters.duckdb.relation import DuckDBRelation
-    from dbt.adapters.postgres.relation import PostgresRelation
+    if adapter_of(connection) == "postgres":
+        from dbt.adapters.postgres.relation import PostgresRelation as Made
+    else:
+        from dbt.adapters.duckdb.relation import DuckDBRelation as Made
 
-    made = PostgresRelation if adapter_of(connection) == "postgres" else DuckDBRelation
     ((database, own),) = connection.execute("select current_database(), current_schema()").fetchall()
-    return made.create(database=database, schema=schema or own, identifier=identifier, type="table")
+    return Made.create(database=database, schema=schema or own, identifier=identifier, type="table")
 
 
 def tables_in(connection: Connection, schema: str) -> dict[str, str]:

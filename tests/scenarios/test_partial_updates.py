@@ -247,6 +247,7 @@ def test_a_new_column_fills_up_from_late_events(changing: MakeChanging, mode: di
     assert wanted == target.query("select a, b from target order by a")
 
 
+@pytest.mark.rare_types
 @pytest.mark.only_on("duckdb")  # PostgreSQL has structs with a type's name only
 @MODES
 def test_a_struct_that_gets_a_field(changing: MakeChanging, mode: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.changing import MakeChanging
-from tests.databases import chosen, engine_error, here, indexes_of
+from tests.databases import chosen, engine_error, here, indexes_of, lake_alters, lake_stores
 from tests.dbt_project import Project
 
 KEYS: dict[str, Any] = {"keys": ["id"], "sequence_by": "seq", "apply_as_deletes": "op = 'D'"}
@@ -356,15 +356,23 @@ WIDENINGS: dict[str, list[tuple[str, str, str, str]]] = {
         ("varchar(3)[]", "text[]", "'{x}'", "'{long}'"),
     ],
 }
-TYPES = pytest.mark.parametrize(
-    ("narrow", "wide", "both", "more"),
-    WIDENINGS[chosen()],
-    ids=[f"{row[0]} to {row[1]}" for row in WIDENINGS[chosen()]],
-)
+WIDENINGS["ducklake"] = [row for row in WIDENINGS["duckdb"] if all(map(lake_stores, row[:2]))]
+
+
+def types(rows: list[tuple[str, str, str, str]]) -> pytest.MarkDecorator:
+    """Return the mark of a test that runs with each of these types."""
+    named = [f"{row[0]} to {row[1]}" for row in rows]
+    return pytest.mark.parametrize(("narrow", "wide", "both", "more"), rows, ids=named)
+
+
+def widened() -> list[tuple[str, str, str, str]]:
+    """Return those types to which a column is altered; for the others a DuckLake's target has to be built anew."""
+    found = WIDENINGS[chosen()]
+    return [row for row in found if lake_alters(*row[:2])] if chosen() == "ducklake" else found
 
 
 @pytest.mark.parametrize("mode", [SCD1, SCD2, NOT_NOTE], ids=["scd1", "scd2", "not note"])
-@TYPES
+@types(widened())
 def test_wider_types(
     changing: MakeChanging, narrow: str, wide: str, both: str, more: str, mode: dict[str, Any]
 ) -> None:
@@ -399,7 +407,7 @@ def test_wider_types(
 
 
 @pytest.mark.parametrize("mode", [SCD1, NOT_NOTE], ids=["scd1", "not note"])
-@TYPES
+@types(WIDENINGS[chosen()])
 def test_narrower_types(
     changing: MakeChanging, narrow: str, wide: str, both: str, more: str, mode: dict[str, Any]
 ) -> None:
@@ -475,6 +483,7 @@ UNSAFE = {
         ("int4range", "int8range"),
     ],
 }
+UNSAFE["ducklake"] = [pair for pair in UNSAFE["duckdb"] if all(map(lake_stores, pair))]
 
 
 @pytest.mark.parametrize("mode", [SCD1, NOT_NOTE], ids=["scd1", "not note"])
@@ -564,6 +573,7 @@ CHANGES = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.indexed
 @CHANGES
 @pytest.mark.parametrize("mode", [SCD1, SCD2], ids=["scd1", "scd2"])
 def test_indexes_are_made_again(
@@ -588,6 +598,7 @@ def test_indexes_are_made_again(
     assert "Kiel" in {row[0] for row in target.query("select city from target where id = 2")}
 
 
+@pytest.mark.indexed
 @pytest.mark.parametrize("mode", [SCD1, SCD2], ids=["scd1", "scd2"])
 def test_an_index_on_the_column_itself(changing: MakeChanging, mode: dict[str, Any]) -> None:
     """A column that has an index widens; one that has is not dropped, but where the engine takes the index along."""
@@ -608,6 +619,7 @@ def test_an_index_on_the_column_itself(changing: MakeChanging, mode: dict[str, A
     )
 
 
+@pytest.mark.indexed
 def test_a_refused_run_leaves_the_indexes(changing: MakeChanging) -> None:
     """All or nothing: a tie found after the table was copied leaves everything as it was."""
     target = changing()
@@ -618,6 +630,7 @@ def test_a_refused_run_leaves_the_indexes(changing: MakeChanging) -> None:
     target.given(SCD2, "id, seq, city, note bigint", "1 | 2 | 'Oslo' | 2")
 
 
+@pytest.mark.indexed
 def test_a_rebuild_with_indexes(changing: MakeChanging) -> None:
     """A full refresh replaces the table, and its indexes go with it."""
     target = changing()
@@ -675,6 +688,7 @@ def feed(project: Project, row: str) -> None:
     project.execute(f"create table feed as {row}")
 
 
+@pytest.mark.indexed
 @pytest.mark.dbt
 @pytest.mark.parametrize("scd", [1, 2])
 def test_configured_indexes(project: Project, odd_schema: str, scd: int) -> None:
@@ -701,6 +715,7 @@ def test_configured_indexes(project: Project, odd_schema: str, scd: int) -> None
     assert expected == project.query(indexes)
 
 
+@pytest.mark.indexed
 @pytest.mark.dbt
 @pytest.mark.parametrize("scd", [1, 2])
 def test_indexes_under_a_contract(project: Project, odd_schema: str, scd: int) -> None:

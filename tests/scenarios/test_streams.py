@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
 import pytest
 
 from dbt_auto_cdc import operations
 from dbt_auto_cdc.errors import AutoCdcError
-from tests.databases import Connection, chosen, create_table, tables_of
+from tests.databases import Connection, chosen, create_table, engine_of, here, speaks, tables_of
 from tests.direct import Direct
 from tests.flow_sql import FlowSql, compiled
 from tests.stream_sql import Named, stream
 
 KEYED = {"keys": ["id"], "sequence_by": "n"}
+# Change feeds, dumps beside changes and the operation adopt are refused elsewhere (`engines/test_spark_streams`).
+WHERE_SERVED = pytest.mark.only_on("duckdb", "postgres")
 FEED = {"id": "INTEGER", "n": "BIGINT"}
 
 
@@ -107,7 +110,8 @@ def test_a_stream_that_may_have_had_another_name_is_refused(connection: Connecti
     make(connection, (1, 1))
     target = Direct(connection, materialized="append_flow")
     target.run({}, sql=select(offset="n"))
-    connection.execute("alter table feed rename to raw")
+    connection.execute(f"create table raw{engine_of(connection).table_options} as select * from feed")
+    connection.execute("drop table feed")
     make(connection, (7, 1), feed="other")
     said = refused(target, select("raw", offset="n"), {})
     assert "stream raw was never read, and feed, which was read before, is not in the model any more" in said
@@ -151,7 +155,7 @@ def test_one_stream_twice_is_one(connection: Connection) -> None:
     """A model may use a stream in several places: each run gives all of them the same rows."""
     make(connection, (1, 1), (2, 2))
     target, one = Direct(connection), stream("feed", offset="n")
-    sql = f"with a as (select * from {one} as x) select a.id, b.n from a join {one} as b using (id)"
+    sql = f"with a as (select * from {one} as x) select a.id, b.n from a join {one} as b on a.id = b.id"
     assert 2 == run(target, sql)
     add(connection, (3, 3))
     assert 1 == run(target, sql)
@@ -161,11 +165,12 @@ def test_an_offset_may_be_an_expression(connection: Connection) -> None:
     """SQL over the relation's columns, quoted and odd names as well."""
     make(connection, (1, 1), (2, 2), **{"id": "INTEGER", "or der": "BIGINT"})
     target = Direct(connection)
-    sql = f'select id, "or der" as n from {stream("feed", offset=""" "or der" * 10 + 1 """)} as s'
+    odd = engine_of(connection).quote("or der")
+    sql = f"select id, {odd} as n from {stream('feed', offset=f' {odd} * 10 + 1 ')} as s"
     assert 2 == run(target, sql)
     add(connection, (3, 3))
     assert 1 == run(target, sql)
-    quoted = f'select id, "or der" as n from {stream("feed", offset="OR der", name="q")} as s'
+    quoted = f"select id, {odd} as n from {stream('feed', offset='OR der', name='q')} as s"
     assert 3 == run(target, quoted)
 
 
@@ -210,7 +215,7 @@ def test_a_source_that_shrank_is_refused(connection: Connection) -> None:
     run(target, select(offset="n"))
     make(connection, (3, 1), (4, 2))
     said = refused(target, select(offset="n"))
-    assert 'stream feed: the greatest n of "feed" is 2, and a run before read up to 7' in said
+    assert here('stream feed: the greatest n of "feed" is 2, and a run before read up to 7') in said
     assert "dbt run-operation auto_cdc.reset_streams --args '{model: target, streams: [feed]}'" in said
     assert "--full-refresh" in said
     assert [1, 2] == ids(target)
@@ -236,7 +241,7 @@ def test_null_offsets_are_refused(connection: Connection) -> None:
     make(connection, (1, 1), (2, None), (3, None))
     target = Direct(connection)
     said = refused(target, select(offset="n"))
-    assert 'stream feed: offset n is null in 2 rows of "feed", which could never be read' in said
+    assert here('stream feed: offset n is null in 2 rows of "feed", which could never be read') in said
     assert "target" not in tables_of(connection)
 
 
@@ -253,6 +258,7 @@ def test_another_offset_than_before_is_refused(connection: Connection) -> None:
     assert "reset_streams" in said
 
 
+@pytest.mark.only_on("duckdb", "postgres")  # the types are theirs
 @pytest.mark.parametrize(
     ("was", "now", "goes_on"),
     [
@@ -288,13 +294,20 @@ def test_an_offset_may_become_wider(connection: Connection, was: str, now: str, 
 
 
 def test_offsets_that_are_none_are_refused(connection: Connection) -> None:
-    """Misspelt columns with the nearest, SQL errors in the engine's words, aggregates, windows, and types."""
+    """Misspelt columns with the nearest, SQL errors in the engine's words, and aggregates."""
     make(connection, (1, 1))
     target = Direct(connection)
     said = refused(target, select(offset="nn"))
-    assert 'stream feed: offset names nn, which is not a column of "feed"; did you mean n?' in said
+    assert here('stream feed: offset names nn, which is not a column of "feed"; did you mean n?') in said
     assert "stream feed: offset n + is not valid SQL" in refused(target, select(offset="n +"))
     assert "is not valid SQL" in refused(target, select(offset="max(n)"))
+
+
+@WHERE_SERVED  # Sail sees what is wrong with a window when it runs it, and Spark has no JSON
+def test_windows_and_json_are_no_offsets(connection: Connection) -> None:
+    """A window has no value of a row's own, and JSON no order."""
+    make(connection, (1, 1))
+    target = Direct(connection)
     assert "is not valid SQL" in refused(target, select(offset="row_number() over (order by n)"))
     said = refused(target, select(offset="cast('{}' as json)"))
     assert "has type json; use a number, a date, a timestamp or text" in said.replace("JSON", "json")
@@ -302,7 +315,7 @@ def test_offsets_that_are_none_are_refused(connection: Connection) -> None:
 
 def test_a_relation_that_is_gone_is_refused(connection: Connection) -> None:
     """By the name of its stream."""
-    assert 'stream nothing: "nothing" cannot be read' in refused(
+    assert here('stream nothing: "nothing" cannot be read') in refused(
         Direct(connection), select("nothing", offset="n")
     )
 
@@ -311,7 +324,7 @@ def test_a_stream_without_an_offset_is_refused(connection: Connection) -> None:
     """But for the target of an append_flow: the message says what to write."""
     make(connection, (1, 1))
     said = refused(Direct(connection), select())
-    assert 'stream feed: "feed" is no append_flow target' in said
+    assert here('stream feed: "feed" is no append_flow target') in said
     assert "offset='id'" in said
     assert "change_feed=true" in said
 
@@ -326,7 +339,7 @@ def test_an_ephemeral_model_is_no_stream(connection: Connection) -> None:
     ("look_back", "offset", "says"),
     [
         ("2 days", "n", "is 2 days, but offset n has type"),
-        (5, "cast(n as varchar)", "it works with numbers, dates and timestamps only"),
+        (5, "concat(n, 'x')", "it works with numbers, dates and timestamps only"),
         (5, "cast(cast('2026-01-01' as date) as timestamp)", "write a distance like 2 days"),
     ],
 )
@@ -437,6 +450,7 @@ def test_the_plan_says_where_a_stream_goes_on(connection: Connection) -> None:
     assert ("stream feed: by n, above 1, and 2 before",) == plan.reads
 
 
+@pytest.mark.altering
 def test_positions_outlive_changes_of_the_columns(connection: Connection) -> None:
     """New columns, in target and companion, leave them where they are."""
     make(connection, (1, 1))
@@ -498,6 +512,7 @@ def test_a_flow_that_was_read_once_is_not_looked_at(connection: Connection) -> N
     assert [1, 2, 11] == ids(target)
 
 
+@WHERE_SERVED
 def test_dumps_beside_changes_are_no_streams(connection: Connection) -> None:
     """In a flow of whole dumps a stream is refused, beside it not."""
     make(connection, (1, 1))
@@ -513,6 +528,7 @@ def test_dumps_beside_changes_are_no_streams(connection: Connection) -> None:
     assert [1, 5] == ids(target)
 
 
+@WHERE_SERVED
 def test_a_change_feed_is_read_by_its_versions(connection: Connection) -> None:
     """Its rows come with what happened to them; no offset is named."""
     types = {"id": "INTEGER", "n": "BIGINT", "_change_type": "VARCHAR", "_commit_version": "BIGINT"}
@@ -531,6 +547,7 @@ def test_a_change_feed_is_read_by_its_versions(connection: Connection) -> None:
     assert "change_data_feed=true" in refused(target, sql, {})
 
 
+@WHERE_SERVED
 @pytest.mark.parametrize("kind", ["append_flow", "auto_cdc"])
 def test_the_changes_of_a_target_of_ours(connection: Connection, kind: str) -> None:
     """What its runs insert, update and delete, each once; what they append comes as inserts, without a number."""
@@ -557,6 +574,7 @@ def test_the_changes_of_a_target_of_ours(connection: Connection, kind: str) -> N
     )
 
 
+@WHERE_SERVED
 @pytest.mark.parametrize(
     "config",
     [
@@ -607,13 +625,15 @@ ODD = {
         ("inet", "10.0.0.9", "10.0.0.10"),
     ],
 }
+ODD["ducklake"] = [odd for odd in ODD["duckdb"] if not odd[0].startswith("ENUM")]
 
 
 def test_positions_of_odd_types(connection: Connection, engine: str) -> None:
     """Whatever its type, a position is read as the value that it was, and what lies just above it is new."""
-    if engine == "duckdb":
+    # Before 2.0 DuckDB writes of a zone that was off by seconds the minutes only.
+    if speaks() == "duckdb" and duckdb.__version__ >= "2":
         connection.execute("set timezone = 'Europe/Amsterdam'")
-    for number, (kind, low, high) in enumerate(ODD[engine]):
+    for number, (kind, low, high) in enumerate(ODD.get(engine, ())):
         feed, target = f"feed_{number}", Direct(connection, f"odd_{number}", materialized="append_flow")
         connection.execute(f"create table {feed} (id integer, n {kind})")
         sql = f"select id from {stream(feed, offset='n')} as s"
@@ -632,7 +652,7 @@ UNORDERED = {
 }
 
 
-@pytest.mark.parametrize("kind", UNORDERED[chosen()])
+@pytest.mark.parametrize("kind", UNORDERED.get(chosen(), ()))
 def test_composite_offsets_are_refused(connection: Connection, kind: str) -> None:
     """Their order and their text are not to be relied on."""
     if kind == "a_row":

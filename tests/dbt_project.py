@@ -46,6 +46,8 @@ class Project:
         # No dot in the stem: older dbt-duckdb takes what precedes it for the database's name.
         self.database = root / "warehouse.duckdb"
         self.schema = schema
+        # What is not ours to make: on a server no other project may have a schema of that name.
+        self.raw = f"{schema}_raw" if schema else "raw"
         self.messages: list[str] = []
         self.writes_manifest = False
         self.write("dbt_project.yml", f"name: {name}\nprofile: {name}\n")

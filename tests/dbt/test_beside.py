@@ -5,6 +5,7 @@ Not here: what is in a feed (`scenarios/test_change_feed.py`) and what is forgot
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,14 +20,13 @@ FEED = "select id, city, _change_type, _commit_version from {}__auto_cdc_changes
 
 
 @pytest.fixture
-def shop(project: Project) -> Project:
+def shop(project: Project) -> Iterator[Project]:
     """Give a project with a feed and a model over it that has a change feed."""
-    project.execute(
-        "drop schema if exists raw cascade; create schema raw;"
-        " create table raw.feed (id integer, city varchar, op varchar, seq integer)"
-    )
+    columns = "id integer, city varchar, op varchar, seq integer"
+    project.execute(f"create schema {project.raw}; create table {project.raw}.feed ({columns})")
     write_model(project, scd_type=1, change_data_feed=True)
-    return project
+    yield project
+    project.execute(f"drop schema {project.raw} cascade")
 
 
 def names_in(project: Project, schema: str = "main") -> list[str]:
@@ -83,10 +83,11 @@ def test_a_rebuild_and_dumps_that_wait(shop: Project) -> None:
     shop.write(
         "models/dumps.sql",
         "{{ config(materialized='auto_cdc_snapshot', keys=['id'], change_data_feed=true, version_query=\"\n"
-        "select min(seq) from raw.feed\n"
+        f"select min(seq) from {shop.raw}.feed\n"
         "where seq > coalesce((select version from {{ auto_cdc.last_snapshot_version() }}), 0)\n"
         'having min(seq) is not null") }}\n'
-        "select id, city from raw.feed where seq = (select version from {{ auto_cdc.current_snapshot_version() }})\n",
+        f"select id, city from {shop.raw}.feed\n"
+        "where seq = (select version from {{ auto_cdc.current_snapshot_version() }})\n",
     )
     arrive(shop, (1, "Oslo", "U", 10), (1, "Oslo", "U", 20), (2, "Rome", "U", 30))
     shop.succeed("run")
@@ -146,7 +147,7 @@ def test_forget(shop: Project) -> None:
     assert "forget needs to know the model" in refuse(shop, "forget", "{keys: 1}")
     assert "forget needs to know the keys" in refuse(shop, "forget", "{model: users}")
     assert "did you mean users" in refuse(shop, "forget", "{model: user, keys: 1}")
-    shop.execute("delete from raw.feed where id = 1")
+    shop.execute(f"delete from {shop.raw}.feed where id = 1")
     arrive(shop, (2, "Bari", "U", 20))
     shop.succeed("run")
     assert [(2, "Bari")] == shop.query("select * from users")

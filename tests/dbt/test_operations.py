@@ -15,6 +15,7 @@ from tests.dbt_project import Project
 
 pytestmark = pytest.mark.dbt
 
+FEED = "select * from {}.feed"
 HISTORY = "select id, city, __START_AT, __END_AT from {} order by id, __START_AT"
 
 
@@ -22,11 +23,11 @@ def write_model(
     project: Project,
     name: str = "users",
     *,
-    sql: str = "select * from raw.feed",
+    sql: str = "",
     scd_type: int = 2,
     **config: object,
 ) -> None:
-    """Write a model over the feed."""
+    """Write a model over the feed, or over what `sql` gives."""
     options = {
         "materialized": "auto_cdc",
         "keys": ["id"],
@@ -37,7 +38,7 @@ def write_model(
         **config,
     }
     written = ", ".join(f"{key}={value!r}" for key, value in options.items())
-    project.write(f"models/{name}.sql", f"{{{{ config({written}) }}}}\n{sql}\n")
+    project.write(f"models/{name}.sql", f"{{{{ config({written}) }}}}\n{sql or FEED.format(project.raw)}\n")
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def shop(project: Project) -> Project:
 def arrive(project: Project, *events: tuple[Any, ...]) -> None:
     """Put events into the feed."""
     for event in events:
-        project.execute("insert into raw.feed values (?, ?, ?, ?)", event)
+        project.execute(f"insert into {project.raw}.feed values (?, ?, ?, ?)", event)
 
 
 def operate(project: Project, macro: str, arguments: str) -> str:

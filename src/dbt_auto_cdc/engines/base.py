@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from dbt_auto_cdc.sql import Query, all_of, text
+from dbt_auto_cdc import names
+from dbt_auto_cdc.sql import Query, all_of, named, text
 from dbt_auto_cdc.state import Index
 
 # Between statements that have to be sent one by one.
@@ -140,6 +141,15 @@ class Engine:
         """
         del type_name
         return f"(array_agg({value} order by {', '.join(order)}) filter (where {where}))[1]"
+
+    def firsts(
+        self, columns: Mapping[str, str], source: str, *, groups: Sequence[str], order: Sequence[str]
+    ) -> Query:
+        """Return the query of each group's first row by an order; `columns` are expressions by their names there."""
+        place = f"row_number() over (partition by {', '.join(groups)} order by {', '.join(order)})"
+        ranked = f"select {', '.join(named(columns))},\n    {place} as {names.PLACE}\n{source}"
+        firsts = f"select {', '.join(columns)} from ranked where {names.PLACE} = 1"
+        return Query().then("ranked", ranked).then("firsts", firsts)
 
     def carried(self, value: str, type_name: str, *, where: str, window: str) -> str:
         """Return the value of the last row, up to this one in a named window, for which a condition is true.

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
-from dbt_auto_cdc.sql import Query, indented, text
+from dbt_auto_cdc.sql import Query, indented, named, text
 
 _TEXTS = ("text", "character varying", "character", "citext", "name")
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision")
@@ -183,6 +183,13 @@ class Postgres(Engine):
             return super().latest(value, type_name, order=order, where=where)
         found = super().latest(f"cast({value} as text)", "text", order=order, where=where)
         return f"cast({found} as {type_name})"
+
+    def firsts(
+        self, columns: Mapping[str, str], source: str, *, groups: Sequence[str], order: Sequence[str]
+    ) -> Query:
+        """Return the query of each group's first row by an order, which numbers no rows."""
+        head = f"select distinct on ({', '.join(groups)})\n    {', '.join(named(columns))}"
+        return Query().then("firsts", f"{head}\n{source}\norder by {', '.join([*groups, *order])}")
 
     def carried(self, value: str, type_name: str, *, where: str, window: str) -> str:
         """Return the value of the last row for which a condition is true; arrays as text, as above."""

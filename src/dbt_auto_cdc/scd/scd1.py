@@ -102,16 +102,15 @@ def _source(job: Job) -> tuple[str, str]:
 
 def winners(job: Job) -> Step:
     """Find each key's greatest event, narrowly. Out: one row per touched key, without values."""
-    keys = ", ".join(of("evt", job.keys))
-    order = ", ".join([f"evt.{names.SEQUENCE} desc", *changes.by_precedence(job, "evt")])
+    order = [f"evt.{names.SEQUENCE} desc", *changes.by_precedence(job, "evt")]
     table, is_event = _source(job)
     columns = [*job.keys, *changes.EVENT, *(() if job.builds else (names.HIDDEN,))]
-    ranked = f"""
-select evt.{job.engine.locator} as {names.EVENT}, {", ".join(of("evt", columns))},
-    row_number() over (partition by {keys} order by {order}) as {names.PLACE}
-from {table} as evt where {is_event}"""
-    chosen = f"select {', '.join([names.EVENT, *columns])} from ranked where {names.PLACE} = 1"
-    query = Query().then("ranked", ranked).then("winners", chosen)
+    query = job.engine.firsts(
+        {names.EVENT: f"evt.{job.engine.locator}", **{name: f"evt.{name}" for name in columns}},
+        f"from {table} as evt where {is_event}",
+        groups=of("evt", job.keys),
+        order=order,
+    )
     return Step(
         "choose each key's greatest event", job.engine.create_working(job.working(names.WINNERS), query)
     )

@@ -6,7 +6,7 @@ Not here: anything an engine spells in its own way; that is `engines`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 INDENT = "    "
@@ -57,6 +57,11 @@ def indented(sql: str) -> str:
 def comma(parts: Iterable[str]) -> str:
     """Join select-list entries, one a line."""
     return f",\n{INDENT}".join(parts)
+
+
+def named(columns: Mapping[str, str]) -> list[str]:
+    """Return select-list entries for expressions by their names; a column of its own name goes without `as`."""
+    return [value if value.endswith(f".{name}") else f"{value} as {name}" for name, value in columns.items()]
 
 
 def all_of(conditions: Iterable[str]) -> str:

@@ -144,6 +144,28 @@ def test_two_runs_with_rows_of_their_own_at_once(connection: Connection, way: st
     assert seen[0] in seen[1:]
 
 
+@pytest.mark.parametrize("scd_type", [1, 2])
+def test_a_rebuild_and_another_run_at_once(connection: Connection, scd_type: int) -> None:
+    """Whoever waits meets the tables that the other left: what is built anew is gone on with, or begins again."""
+    config = {**OPTIONS, "stored_as_scd_type": scd_type}
+    feed(connection, (1, "a", 5), (2, "b", 6))
+    Direct(connection).run(config)
+    feed(connection, (1, "c", 7))
+    create_table(connection, "later", COLUMNS, [{"id": 3, "name": "d", "seq": 8}])
+
+    def rebuild(own: Postgres) -> int:
+        return Direct(own).run(config, full_refresh=True).figures["num_upserted_rows"]
+
+    def go_on(own: Postgres) -> int:
+        return Direct(own).run(config, sql="select * from later").figures["num_upserted_rows"]
+
+    assert [1, 1] == at_once(connection, rebuild, go_on)
+    found = sorted((row["id"], row["name"]) for row in Direct(connection).rows())
+    assert found in ([(1, "c"), (3, "d")], [(1, "c")])
+    go_on(connection)
+    assert [(1, "c"), (3, "d")] == sorted((row["id"], row["name"]) for row in Direct(connection).rows())
+
+
 def test_a_new_column_in_two_runs_at_once(connection: Connection) -> None:
     """The second run looks at the table after it waited: the column is there, and is not added twice."""
     feed(connection, (1, "a", 5))

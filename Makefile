@@ -15,7 +15,7 @@ SAIL_TESTS ?= tests/scenarios/test_streams.py tests/scenarios/test_append_flow.p
 
 # What was seen to be true on DuckLake; the rest of what DuckDB is tested with is left to try.
 LAKE_SCENARIOS := cases snapshot_and_replace_cases append_flow bad_files bad_flows bad_input bad_replace bad_snapshots bitemporal \
-  change_feed expectations first_read forget move_and_trim partial_updates streams
+  change_feed expectations first_read forget move_and_trim partial_updates replace snapshots streams
 DUCKLAKE_TESTS ?= tests/engines $(LAKE_SCENARIOS:%=tests/scenarios/test_%.py) \
   tests/properties/test_auto_cdc.py tests/properties/test_streams.py tests/dbt/test_streams.py tests/dbt/test_data_tests.py \
   tests/dbt/test_demo.py::test_build_at_the_root_is_green_twice -k "not any_order"

@@ -19,7 +19,9 @@ from tests.databases import (
     adapter_of,
     columns_of,
     engine_error,
+    engine_of,
     here,
+    speaks,
     tables_of,
     takes_lists,
     with_values,
@@ -53,16 +55,17 @@ class Kept(Direct):
     def sees(self) -> dict[str, Any]:
         """Return the columns, rows and indexes of everything that is stored."""
         run, tables = self.connection.execute, tables_of(self.connection)
+        quote = engine_of(self.connection).quote
         indexes = "select index_name, sql from duckdb_indexes()"
         if adapter_of(self.connection) == "postgres":
             indexes = "select indexname, indexdef from pg_indexes where schemaname = current_schema()"
         return {
             "tables": tables,
-            "indexes": sorted(run(indexes).fetchall()),
+            "indexes": [] if speaks() == "spark" else sorted(run(indexes).fetchall()),
             **{
                 name: (
-                    columns_of(self.connection, f'"{name}"'),
-                    sorted(run(f'select * from "{name}"').fetchall(), key=repr),
+                    columns_of(self.connection, quote(name)),
+                    sorted(run(f"select * from {quote(name)}").fetchall(), key=repr),
                 )
                 for name in tables
             },

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.databases import Connection, columns_of, here
+from tests.databases import Connection, columns_of, create_table, here
 from tests.flow_sql import FlowSql, compiled
 from tests.reference_model import comparable
 from tests.scenarios.test_bad_input import Kept
@@ -20,13 +20,14 @@ OPTIONS: dict[str, Any] = {
     "apply_as_deletes": "op = 'D'",
     "except_column_list": ["op", "seq"],
 }
+FEED = {"id": "INTEGER", "city": "VARCHAR", "op": "VARCHAR", "seq": "BIGINT"}
 SNAPSHOT: dict[str, Any] = {"materialized": "auto_cdc_snapshot", "keys": ["id"], "snapshot_version": "seq"}
 
 
 @pytest.fixture
 def target(connection: Connection) -> Kept:
     """Return a target before its first run, and a feed with one row that is as it should be."""
-    connection.execute("create table feed (id integer, city text, op text, seq bigint)")
+    create_table(connection, "feed", FEED, [])
     kept = Kept(connection)
     kept.feeds("(1, 'Oslo', 'U', 1)")
     return kept

@@ -403,10 +403,8 @@ def test_keys_are_found_by_hash(connection: Connection, equal: str) -> None:
     for sequence in (1, 1, 2):
         take(target, config, rows.format(sequence))
     assert 7 <= len(target.plans)
-    slow = [
-        name
-        for name, plan in target.plans.items()
-        if "nested loop" in plan.lower() or "nl join" in plan.lower()
-    ]
+    # Releases of DuckDB spell the operators in two ways.
+    plans = {name: plan.lower().replace("_", " ") for name, plan in target.plans.items()}
+    slow = [name for name, plan in plans.items() if "nested loop" in plan or "nl join" in plan]
     assert [] == slow
-    assert "Hash Join" in target.plans["find the newest rows of each key"]
+    assert "hash join" in plans["find the newest rows of each key"]

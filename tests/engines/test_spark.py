@@ -80,7 +80,7 @@ MODES = {
 STRIDE = 1 if databases.chosen() == "sail" else 7
 # Of two runs at once fewer places are tried: they are told for every engine of this kind in `test_rendered`.
 STRIDE_AT_ONCE = 5 if databases.chosen() == "sail" else 9
-AT_ONCE = ["scd1", "append_flow"] + (["scd2", "bitemporal"] if databases.chosen() == "sail" else [])
+AT_ONCE = ["append_flow"] + (["scd1", "scd2", "bitemporal"] if databases.chosen() == "sail" else [])
 # How many statements that write the longest run may have: each costs Spark a second or more.
 MOST = 40
 # How many runs a target of random events sees.

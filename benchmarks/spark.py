@@ -2,7 +2,9 @@
 
     scripts/with-spark python benchmarks/spark.py [--rows 1000000] [--events 10000] [--rounds 5]
 
-The hand-written table keeps the sequence and a mark for deleted rows in its rows, as one does. Each round brings a new
+The hand-written table keeps the sequence and a mark for deleted rows in its rows, as one does. Beside that stand two
+`merge`s by hand into what `auto_cdc` has, a target of the output columns and a narrow companion whose changes are
+written beside its files: what is to be had at least for that. Each round brings a new
 batch to both tables, whose order changes from round to round. CPU is the server's, where its number is known.
 """
 
@@ -14,10 +16,12 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from dbt_auto_cdc.execute import Sent
 from tests import databases
 from tests.databases import Spark
 from tests.direct import Direct
@@ -46,6 +50,24 @@ when matched and src.seq > tgt.seq then update set seq = src.seq, is_deleted = s
     {", ".join(f"{name} = src.{name}" for name in VALUES)}
 when not matched then insert (id, seq, {LISTED}, is_deleted)
 values (src.id, src.seq, {", ".join(f"src.{name}" for name in VALUES)}, src.op = 'D')"""
+
+# The same into a target of just the output columns, with a companion, whose sequences are read first.
+NEWER = f"""
+create or replace table newer using iceberg as
+select src.id, src.seq, src.op, {", ".join(f"src.{name}" for name in VALUES)}
+from (select *, row_number() over (partition by id order by seq desc) as place from feed) as src
+left join kept on kept.id = src.id
+where src.place = 1 and (kept.seq is null or src.seq > kept.seq)"""
+TARGET_BY_HAND = f"""
+merge into in_two as tgt using newer as src on tgt.id = src.id
+when matched and src.op = 'D' then delete
+when matched then update set {", ".join(f"{name} = src.{name}" for name in VALUES)}
+when not matched and src.op <> 'D' then insert (id, {LISTED})
+values (src.id, {", ".join(f"src.{name}" for name in VALUES)})"""
+COMPANION_BY_HAND = """
+merge into kept as tgt using newer as src on tgt.id = src.id
+when matched then update set seq = src.seq, op = src.op
+when not matched then insert (id, seq, op) values (src.id, src.seq, src.op)"""
 
 
 def base(rows: int) -> str:
@@ -80,17 +102,34 @@ def measured(connection: Spark, job: Callable[[], object]) -> tuple[float, float
     return cpu_of_server() - cpu, time.perf_counter() - began, connection.sent - sent
 
 
+@dataclass
+class Told(Direct):
+    """A target that tells what each step took, where that is asked for."""
+
+    tells: bool = False
+
+    def _send(self, name: str, sql: str) -> Sent:
+        cpu, began = cpu_of_server(), time.perf_counter()
+        sent = super()._send(name, sql)
+        if self.tells:
+            wall = time.perf_counter() - began
+            print(f"    {cpu_of_server() - cpu:7.2f} s CPU {wall:7.2f} s wall  {name}", flush=True)
+        return sent
+
+
 def compared(connection: Spark, arguments: argparse.Namespace) -> dict[str, list[tuple[float, float, int]]]:
     """Build both tables, bring batch after batch to them, and return what each took in each round but the first."""
-    target = Direct(connection)
+    target = Told(connection, tells=arguments.steps)
 
     def by_hand() -> None:
         connection.execute(BY_HAND)
 
+    def in_two() -> None:
+        for statement in (NEWER, TARGET_BY_HAND, COMPANION_BY_HAND):
+            connection.execute(statement)
+
     def product() -> None:
-        outcome = target.run(OPTIONS)
-        for name, seconds in outcome.seconds.items() if arguments.steps else ():
-            print(f"    {seconds:7.2f} s  {name}", flush=True)
+        target.run(OPTIONS)
 
     def arrive(query: str) -> None:
         connection.execute(f"create or replace table feed using iceberg as {query}")
@@ -99,14 +138,18 @@ def compared(connection: Spark, arguments: argparse.Namespace) -> dict[str, list
     product()
     kept = f"select id, seq, {LISTED}, false as is_deleted from feed"
     connection.execute(f"create table by_hand using iceberg as {kept}")
-    jobs = [("by hand", by_hand), ("auto_cdc", product)]
+    connection.execute(f"create table in_two using iceberg as select id, {LISTED} from feed")
+    beside = "tblproperties ('format-version' = '2', 'write.merge.mode' = 'merge-on-read')"
+    connection.execute(f"create table kept using iceberg {beside} as select id, seq, op from feed")
+    jobs = [("by hand", by_hand), ("by hand, in two", in_two), ("auto_cdc", product)]
     found: dict[str, list[tuple[float, float, int]]] = {name: [] for name, _ in jobs}
     # The first round warms the server up.
     for number in range(1, arguments.rounds + 2):
         arrive(batch(arguments.rows, arguments.events, number))
-        for name, job in jobs if number % 2 else reversed(jobs):
+        turn = number % len(jobs)
+        for name, job in jobs[turn:] + jobs[:turn]:
             took = measured(connection, job)
-            print(f"  {number} {name:10} {took[0]:6.2f} s CPU {took[1]:6.2f} s wall", flush=True)
+            print(f"  {number} {name:15} {took[0]:6.2f} s CPU {took[1]:6.2f} s wall", flush=True)
             if number > 1:
                 found[name].append(took)
     return found
@@ -132,7 +175,7 @@ def main() -> None:
     for name, (cpu, wall, sent) in medians.items():
         ratios = [value / hand for value, hand in zip((cpu, wall), medians["by hand"], strict=False)]
         print(
-            f"{name:10} {cpu:6.2f} s CPU ({ratios[0]:4.2f} x), {wall:6.2f} s wall ({ratios[1]:4.2f} x),"
+            f"{name:15} {cpu:6.2f} s CPU ({ratios[0]:4.2f} x), {wall:6.2f} s wall ({ratios[1]:4.2f} x),"
             f" {sent:.0f} statements"
         )
 

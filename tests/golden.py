@@ -38,6 +38,7 @@ PLACE_OF_SCANS = re.compile(
 EVENTS = {"keys": ["id"], "sequence_by": "changed_at", "apply_as_deletes": "operation = 'D'"}
 MODES: dict[str, dict[str, Any]] = {
     "scd1": {**EVENTS, "apply_as_truncates": "operation = 'T'", "except_column_list": ["operation"]},
+    "scd1_plain": {**EVENTS, "except_column_list": ["operation"]},
     "scd2": {
         **EVENTS,
         "stored_as_scd_type": 2,
@@ -88,7 +89,7 @@ MODES: dict[str, dict[str, Any]] = {
 
 # What the manual counts the statements and scans of, on an engine without places for rows: nothing that costs more.
 COUNTED: dict[str, dict[str, Any]] = {
-    "`auto_cdc`, SCD type 1": {**EVENTS, "except_column_list": ["operation"]},
+    "`auto_cdc`, SCD type 1": MODES["scd1_plain"],
     "`auto_cdc`, SCD type 2": {
         **EVENTS,
         "stored_as_scd_type": 2,

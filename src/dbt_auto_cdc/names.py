@@ -98,6 +98,8 @@ STEP = PREFIX + "step"
 JOURNAL = "journal"
 # The kind of a row with the number of a run whose rows were taken back, and may come all the same.
 LOST = "lost"
+# The kind of that which holds how many runs wrote beside its files.
+LAYERS = "layers"
 
 # What the expectations said of a row: of each by its number, and whether one of them drops it.
 EXPECTED = PREFIX + "expected_"

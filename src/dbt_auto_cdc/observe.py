@@ -64,7 +64,7 @@ class Existing:
 
 
 # The kinds of the companion's rows that a plan has to know of.
-_NOTES = ("control", "position", "run", names.FEED, names.JOURNAL, names.LOST)
+_NOTES = ("control", "position", "run", names.FEED, names.JOURNAL, names.LOST, names.LAYERS)
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ class _Remembered:
     control: Control | None = None
     positions: tuple[Position, ...] = ()
     last_run: int = 0
+    layers: int = 0
     changes: ChangeFeed = field(default_factory=ChangeFeed)
     turn: str = ""
     lost: tuple[int, ...] = ()
@@ -237,6 +238,7 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
         lost=said.lost,
         indexes=_indexes(engine, relations, ask) if existing.target and not existing.target_is_view else (),
         target_is_view=existing.target_is_view,
+        layers=said.layers,
         changes=replace(said.changes, columns=changes),
         quarantine=columns_of(engine, ask, relations.quarantine) if existing.quarantine else None,
     )
@@ -298,6 +300,7 @@ def _remembered(
         # Two of them are what two first builds at once may leave, where making a table takes two statements.
         turn=said[names.JOURNAL][0] if len(said[names.JOURNAL]) == 1 else "",
         lost=tuple(sorted(set(map(int, said[names.LOST])))),
+        layers=max(map(int, said[names.LAYERS]), default=0),
     )
     if existing.rebuilt or not said["control"]:
         return found

@@ -194,7 +194,8 @@ class State:
     `partial` is the flag of dbt's under which the model reads a part of its source only; `waits` tells that a version
     query found no snapshot that is to be applied; `system_type` is the type of the system sequence, where there is one.
     `positions` are those that the companion has, `reads` what this run makes of the reads in the model's SQL, and
-    `last_run` is the number of the last run that appended rows. `changes` tells of the change feed where there is one,
+    `last_run` is the number of the last run that appended rows, and `layers` says how many runs wrote beside the
+    companion's files since these were written anew. `changes` tells of the change feed where there is one,
     `quarantine` of the columns of a quarantine that the model has; `run_id` is dbt's name of the run. Where a run is no
     transaction, `run` tells it from all others, `turn` is what the companion says of the last run that wrote, `lost`
     are the numbers of runs whose rows were taken back, and `left_over` are working tables of other runs.
@@ -218,6 +219,7 @@ class State:
     positions: tuple[Position, ...] = ()
     reads: tuple[Reading, ...] = ()
     last_run: int = 0
+    layers: int = 0
     changes: ChangeFeed = ChangeFeed()
     quarantine: tuple[Column, ...] | None = None
     run_id: str = ""

@@ -59,6 +59,7 @@ MODES: dict[str, dict[str, Any]] = {
         "expectations_quarantine": True,
         "tombstone_retention": 4,
     },
+    "scd1_plain": {**EVENTS, "except_column_list": ["op", "seq"]},
     "scd2": {
         **EVENTS,
         "stored_as_scd_type": 2,

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.materializations import tables
 from tests import databases
 from tests.at_once import Both, builds_at_once, runs_at_once
 from tests.databases import (
@@ -68,6 +69,7 @@ BY_WHAT_STAYS = {
 }
 MODES = {
     "scd1": SCD1,
+    "scd1_plain": {name: value for name, value in SCD1.items() if name != "apply_as_truncates"},
     "scd2": SCD2,
     "snapshot_scd1": {**SNAPSHOTS, "max_delete_ratio": 1},
     "snapshot_scd2": {**SNAPSHOTS, "stored_as_scd_type": 2, "track_history_column_list": ["v"]},
@@ -88,6 +90,7 @@ RUNS = 5 if databases.chosen() == "sail" else 3
 # Of a first run and of one on a target that goes on, as docs/guides/spark.md has them.
 STATEMENTS = {
     "scd1": (16, 26),
+    "scd1_plain": (12, 17),
     "scd2": (14, 30),
     "snapshot_scd1": (16, 26),
     "snapshot_scd2": (21, 30),
@@ -389,6 +392,30 @@ def plain(number: int, mode: str) -> list[dict[str, Any]]:
         return events(number, "scd2")
     several = events(number, mode)
     return [row for row in several if row["seq"] == several[0]["seq"]]
+
+
+@pytest.mark.only_on("spark")
+def test_layers_of_a_companion(
+    connection: Connection, oracle: Direct, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs write beside a companion's files is counted, and they are written anew when it is enough."""
+    monkeypatch.setattr(tables, "_LAYERS", 3)
+    target, config, layers, files = Direct(connection), MODES["scd1_plain"], [], []
+    assert isinstance(connection, Spark)
+    for number in range(6):
+        feed = [{"id": key, "v": "a", "op": "U", "seq": number} for key in range(number, number + 3)]
+        for each in (connection, oracle.connection):
+            create_table(each, "feed", COLUMNS, feed)
+        oracle.run(config)
+        target.run(config)
+        assert rows(oracle) == rows(target), number
+        counted = "select max(__auto_cdc_control) from target__auto_cdc where __auto_cdc_kind = 'layers'"
+        layers.append(connection.execute(counted).fetchone())
+        of_table = f"{connection.schema}.target__auto_cdc.files"
+        ((found,),) = connection.execute(f"select count(*) from {of_table} where content = 0").fetchall()
+        files.append(found)
+    assert [(None,), ("1",), ("2",), ("0",), ("1",), ("2",)] == layers
+    assert files[3] < files[2]
 
 
 @pytest.mark.only_on("spark")

@@ -9,6 +9,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ import pytest
 from dbt_auto_cdc.bridge import open_model
 from dbt_auto_cdc.engines import HOW_TO_ADD_ONE, engine_for, required, supported
 from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.materializations import auto_cdc
 from dbt_auto_cdc.plan import Step
 from dbt_auto_cdc.sql import Query
 from tests.golden import (
@@ -28,8 +30,10 @@ from tests.golden import (
     RUN,
     SCALE,
     engine_of,
+    going_on,
     pinned,
     plans,
+    table_of,
     with_scans,
 )
 
@@ -427,7 +431,37 @@ def test_properties_of_tables_go_to_target_and_companion() -> None:
     made = engine.fill("customers", {"`id`": "int"}, Query().then("rows", "select 1"))[0]
     assert made.startswith(f"create or replace table customers{options} partitioned by (day) as\n")
     assert engine.define("customers__auto_cdc", {"`id`": "int"}).endswith(f"\n){options}")
+    own = [
+        "'format-version' = '2'",
+        "'write.merge.mode' = 'merge-on-read'",
+        "'owner' = 'O\\'Hara'",
+        "'gc.enabled' = 'False'",
+        "'write.update.mode' = 'copy-on-write'",
+    ]
+    assert f" using iceberg tblproperties ({', '.join(own)})" == engine.companion_options
     assert engine.drop_table("customers").endswith(" purge")
+
+
+def test_a_companion_is_compacted_when_enough_lies_beside_its_files() -> None:
+    """The run in which that is so writes its files anew, last of all, and begins to count from nothing."""
+    table = table_of("spark", MODES["scd1_plain"])
+    assert table is not None
+    after = going_on(table)
+    for layers, counted in {17: "18", 18: "19", 19: "0", 20: "0"}.items():
+        plan = auto_cdc.plan(replace(after, state=replace(after.state, layers=layers)))
+        is_last = plan.steps[-1].name == "write the companion's files anew"
+        assert (counted == "0") == is_last
+        changed = next(step.sql for step in plan.steps if step.name == "change shop.customers__auto_cdc")
+        assert f"'layers' as __auto_cdc_kind,\n        '{counted}' as __auto_cdc_control" in changed
+
+
+def test_what_of_a_companion_is_written_beside_its_files() -> None:
+    """A companion of Iceberg is compacted, unless the format of its files knows of nothing beside them."""
+    for version, anew in {"1": "", "3": "update kept set __auto_cdc_kind = __auto_cdc_kind"}.items():
+        config = {"file_format": "iceberg", "tblproperties": {"format-version": version}}
+        engine = required("spark", "customers").configured(config, "customers")
+        assert anew == engine.compact("kept")
+        assert bool(anew) == ("merge-on-read" in engine.companion_options)
 
 
 @pytest.mark.parametrize(

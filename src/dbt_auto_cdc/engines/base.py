@@ -33,8 +33,9 @@ class Engine:
     is better changed where it is than removed and added anew. With `loses_lengths` most expressions forget the length
     or precision of a type, so that new tables are made of casts. Without `transactions` a run writes down what it is
     going to do before it does it (`materializations.journal`); `table_options` are what follows the columns of a table
-    there, and `not_served` names options that mean too much for it: of some, as in `equal_sequence=append`, one value.
-    One that `merges` does what is written down in one
+    there, `companion_options` what follows those of a companion with more than notes, and `not_served` names options
+    that mean too much for it: of some, as in `equal_sequence=append`, one value. One that `merges` does what is written
+    down in one
     statement; `layout` is how the target's rows lie, as the model has it configured, and `text_limit` how many bytes a
     text has at most, if there is a limit. One that `replaces_tables` puts a new table in the place of one that is there
     at once. `scratch` is where a query's columns are told, by a relation beside the target. `moment_type` is the type
@@ -62,6 +63,7 @@ class Engine:
     alters_tables: bool = True
     replaces_tables: bool = True
     table_options: str = ""
+    companion_options: str = ""
     is_run: bool = True
     merges: bool = True
     layout: str = ""
@@ -98,6 +100,15 @@ class Engine:
         """Return where a row of a table that stays is found again; `identity` are columns with types that tell it."""
         del identity
         return f"{alias}.{self.locator}"
+
+    def place_type(self, identity: Iterable[tuple[str, str]]) -> str:
+        """Return the type of such a place."""
+        del identity
+        return self.locator_type
+
+    def is_at(self, alias: str, identity: Iterable[tuple[str, str]], place: str) -> str:
+        """Return the condition that a row stands at a place, in a form that joins find rows by."""
+        return f"{self.place(alias, identity)} = {place}"
 
     def statements(self, sql: str) -> list[str]:
         """Return the statements of a text, where they have to be sent one by one; the last one gives the rows."""
@@ -436,6 +447,11 @@ class Engine:
         It fails if there is one that should not be, where it `is_new`. Asked without `transactions`.
         """
         raise NotImplementedError
+
+    def compact(self, relation: str) -> str:
+        """Return the statement that writes a companion's files anew; empty where a run leaves none that only add up."""
+        del relation
+        return ""
 
     def fill(
         self, relation: str, types: Mapping[str, str], query: Query, *, is_new: bool = False

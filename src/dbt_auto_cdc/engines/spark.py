@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import NEXT, Engine
 from dbt_auto_cdc.engines.stepwise import Stepwise, head, listed
-from dbt_auto_cdc.sql import Query, code_of
+from dbt_auto_cdc.sql import Query, all_of, code_of
 
 _INTEGERS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _FLOATS = {"float": 24, "double": 53}
@@ -26,6 +26,10 @@ _NOT_LAID_OUT = {
     "location_root": "leave it out, tables lie where the schema does",
     "clustered_by": "write buckets into partition_by, such as bucket(16, id)",
 }
+# A run changes few rows of a companion, and these anywhere: what changes is written beside its files, unless the
+# model's properties say otherwise, and these are written anew only by `compact`, an update.
+_BESIDE_FILES = {"format-version": "2", "write.merge.mode": "merge-on-read"}
+_ANEW = {"write.update.mode": "copy-on-write"}
 _MEMBER = re.compile(r"(?P<name>[^:]+):(?P<type>.*)", re.DOTALL)
 
 
@@ -60,10 +64,14 @@ class Spark(Stepwise):
         Delta tables are those of Sail, which alters no tables, and cannot order structs in windows.
         """
         plain = super().configured(config, model)
-        chosen = _format_of(config)
+        chosen, properties = _format_of(config), dict(config.get("tblproperties") or {})
+        # The first version of Iceberg's format has no files of what goes.
+        is_layered = chosen == "iceberg" and str(properties.get("format-version")) != "1"
+        of_companion = {**_BESIDE_FILES, **properties, **_ANEW} if is_layered else properties
         return replace(
             plain,
-            table_options=f" using {chosen}{self._properties(config)}",
+            table_options=f" using {chosen}{self._properties(properties)}",
+            companion_options=f" using {chosen}{self._properties(of_companion)}",
             alters_tables=chosen == "iceberg",
             replaces_tables=chosen == "iceberg",
             comparable_structs=chosen == "iceberg",
@@ -84,9 +92,8 @@ class Spark(Stepwise):
                 problems.append(f"{option} is set, which is not served on {self.name}; {instead}")
         return problems
 
-    def _properties(self, config: Mapping[str, Any]) -> str:
-        """Return the clause of the model's table properties, which its companion and working tables have as well."""
-        properties = config.get("tblproperties") or {}
+    def _properties(self, properties: Mapping[str, Any]) -> str:
+        """Return the clause of a table's properties: the model's are those of its companion and working tables too."""
         # A `true` of YAML is written as Python has it, as dbt-spark does too: it is read in any case.
         pairs = [f"{self.text(str(name))} = {self.text(str(value))}" for name, value in properties.items()]
         return f" tblproperties ({', '.join(pairs)})" if pairs else ""
@@ -100,6 +107,26 @@ class Spark(Stepwise):
     def is_sail(self) -> bool:
         """Whether tables are Delta's, of which Sail knows less than Spark does of Iceberg's."""
         return not self.replaces_tables
+
+    # places
+
+    def place(self, alias: str, identity: Iterable[tuple[str, str]]) -> str:
+        """Return what tells a row as a struct: a text of it takes longer to make, and to sort by."""
+        if not self.comparable_structs:
+            return super().place(alias, identity)
+        return self.composite({f"at_{n}": f"{alias}.{name}" for n, (name, _) in enumerate(identity)})
+
+    def place_type(self, identity: Iterable[tuple[str, str]]) -> str:
+        """Return the type of such a struct."""
+        if not self.comparable_structs:
+            return super().place_type(identity)
+        return f"struct<{', '.join(f'at_{n}: {kind}' for n, (_, kind) in enumerate(identity))}>"
+
+    def is_at(self, alias: str, identity: Iterable[tuple[str, str]], place: str) -> str:
+        """Return the condition that a row stands at a place: of column by column, by which large tables are joined."""
+        if not self.comparable_structs:
+            return super().is_at(alias, identity, place)
+        return all_of(f"{alias}.{name} <=> {place}.at_{n}" for n, (name, _) in enumerate(identity))
 
     # names and values
 
@@ -271,6 +298,12 @@ class Spark(Stepwise):
         """Return the statement that drops a table with its files, which Iceberg would leave where they are."""
         files = " purge" if self.table_options.startswith(" using iceberg") else ""
         return f"drop table if exists {relation}{files}"
+
+    def compact(self, relation: str) -> str:
+        """Return the statement that writes the files of an Iceberg companion anew, with what lies beside them."""
+        if self.companion_options == self.table_options:
+            return ""
+        return f"update {relation} set {names.KIND} = {names.KIND}"
 
     def fill(
         self, relation: str, types: Mapping[str, str], query: Query, *, is_new: bool = False

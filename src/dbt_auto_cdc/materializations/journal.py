@@ -125,8 +125,12 @@ class _Changes:
         return dict.fromkeys(name for _, write in self.writes if write.ended for name in write.columns)
 
     @property
+    def _place_type(self) -> str:
+        return self.engine.place_type(self.identity.items())
+
+    @property
     def _null_place(self) -> str:
-        return self.engine.null(self.engine.text_type)
+        return self.engine.null(self._place_type)
 
     def _counted(self, whenever: tuple[str, ...]) -> Iterable[Step]:
         """Count what is written, which the engine does not tell."""
@@ -159,7 +163,7 @@ class _Changes:
 
     def _rows(self, number: int, write: Write) -> Iterable[str]:
         """Return the SELECTs of the rows of one step, its number with them."""
-        kind = self.engine.text_type
+        kind = self._place_type
         if write.gone:
             gone = f"{self.engine.named(write.gone, 'gone', {'place': kind})} where place is not null"
             yield self._row({}, place="place", action=(GONE, number)) + gone
@@ -239,7 +243,7 @@ class _Changes:
             "\n".join(
                 [
                     f"merge into {self.relation} as tgt using (\n{union}\n) as src",
-                    f"on {place} = src.{names.LOCATOR}",
+                    f"on {self.engine.is_at('tgt', self.identity.items(), f'src.{names.LOCATOR}')}",
                     *matched,
                     f"when not matched and src.{names.ACTION} = '{BORN}' then insert ({columns}) values ({values})",
                 ]
@@ -687,7 +691,8 @@ def _taken(job: Job, before: State) -> Iterable[Step]:
 def _begun(job: Job, types: Mapping[str, str], *, is_new: bool) -> list[str]:
     """Return the statements that make a companion with one row; where they are two, another build may come between."""
     engine, whose = job.engine, _whose(job, types)
-    laid_out = replace(engine, layout=engine.layout_of_companion(job.keys))
+    options = engine.companion_options if job.remembers else engine.table_options
+    laid_out = replace(engine, layout=engine.layout_of_companion(job.keys), table_options=options)
     made, *filled = laid_out.fill(job.companion, types, whose, is_new=is_new)
     nobody = f"not exists (select 1 from {job.companion} where {names.KIND} = '{names.JOURNAL}')"
     listed = ", ".join(f"whose.{name}" for name in types)

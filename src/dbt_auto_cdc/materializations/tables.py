@@ -22,6 +22,7 @@ from dbt_auto_cdc.scd import (
     scd1_partial,
     scd2,
     scd2_partial,
+    writes,
 )
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.spec import BITEMPORAL, AppendedRows, AutoCdc, Expectation, FlowEvents, Spec
@@ -299,20 +300,24 @@ def companion_types(job: Job) -> dict[str, str]:
 def companion_rows(job: Job, remembers: Sequence[Query], notes: Mapping[str, str] | None = None) -> Query:
     """Return all rows of a new companion: the control record, and what `remembers` gives in the companion's columns."""
     engine, types = job.engine, companion_types(job)
-
-    def noted(kind: str, note: str) -> str:
-        own = {names.KIND: f"'{kind}'", names.CONTROL: engine.text(note)}
-        values = (f"{own.get(name) or engine.null(of_type)} as {name}" for name, of_type in types.items())
-        return f"select\n    {comma(values)}"
-
-    parts = [noted("control", definition(job).to_json())]
-    parts += [noted(*each) for each in (notes or {}).items()]
+    parts = [_note(job, "control", definition(job).to_json())]
+    parts += [_note(job, *each) for each in (notes or {}).items()]
     if not engine.transactions:
         parts += [_position(job, reading.reached) for reading in job.state.reads if reading.reached]
     parts += [
         f"select more.*, null as {names.CONTROL} from (\n{query.render()}\n) as more" for query in remembers
     ]
     return _typed(job, Query().then("rows", "\nunion all\n".join(parts)), types)
+
+
+def _note(job: Job, kind: str, note: str) -> str:
+    """Return the query of the companion's row that holds a note of a kind."""
+    own = {names.KIND: f"'{kind}'", names.CONTROL: job.engine.text(note)}
+    values = (
+        f"{own.get(name) or job.engine.null(of_type)} as {name}"
+        for name, of_type in companion_types(job).items()
+    )
+    return f"select\n    {comma(values)}"
 
 
 def _position(job: Job, reached: str) -> str:
@@ -374,6 +379,31 @@ def record(job: Job) -> tuple[Step, ...]:
     return (Step("record the definition", sql, settles=True, told=("control", now.to_json())),)
 
 
+# A layer costs a run some milliseconds, for the files that it has to open; all files anew, 3 s of CPU a million rows.
+_LAYERS = 20
+
+
+def _layered(job: Job, steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Return the steps that count a run which writes beside the companion's files, and those that write these anew.
+
+    The latter may be left to a later run.
+    """
+    anew, keeping = job.engine.compact(job.companion), [step for step in steps if step.keeps]
+    if not anew or not keeping:
+        return (), ()
+    only_if = whenever_sent(keeping)
+    layers = job.state.layers + 1
+    is_over = layers >= _LAYERS
+    was, now = (_note(job, names.LAYERS, str(count)) for count in (layers - 1, 0 if is_over else layers))
+    known = Query().then("known", f"select {job.at_companion('cmp')} from (\n{was}\n) as cmp")
+    counted = Query().then("counted", now)
+    what = "layers of the companion"
+    return (
+        writes.forget(job, f"forget how many {what} there were", known, only_if=only_if),
+        writes.remember(job, f"count the {what}", list(companion_types(job)), counted, only_if=only_if),
+    ), (Step("write the companion's files anew", anew, only_if),) if is_over else ()
+
+
 def shape(job: Job) -> str:
     """Return an empty SELECT with the target's columns."""
     columns = {job.engine.quote(column.name): column.type for column in job.layout.output}
@@ -417,6 +447,8 @@ def finished(
     if not job.engine.transactions and job.builds:
         turn = journal.turn_of_build(job, free)
     elif not job.engine.transactions:
+        counted, anew = _layered(job, steps)
+        steps, after = (*steps, *counted), (*after, *anew)
         steps, turn = journal.journaled(job, steps, target_types(job), companion_types(job), frees=frees)
         free = ""
     return Plan(

@@ -38,20 +38,21 @@ class Known:
     more: Mapping[str, str] = field(default_factory=dict)
 
 
-def stage(job: Job, known: Known | None = None) -> Step:
+def stage(job: Job, known: Known | None = None, *, place: str = "") -> Step:
     """Evaluate the user's SQL, once.
 
     In: the model's rows. Out: one row per row of the model, with the output columns in the target's types, the
     sequence and the kind. No row is dropped; where known events are told here, they keep no values but their keys,
-    so that a feed that is read again costs a narrow table.
+    so that a feed that is read again costs a narrow table. With a `place` events have theirs among those of their key.
     """
-    query = evaluated(job)
+    query, placed = evaluated(job), [f"{place} as {names.PLACE}"] if place else []
     if known:
         marks = [
             f"{known.is_new} as {names.IS_NEW}",
             f"{known.is_late} as {names.IS_LATE}",
             f"{known.locator} as {names.HIDDEN}",
             *(f"{value} as {name}" for name, value in known.more.items()),
+            *placed,
         ]
         kept = [
             f"case when {names.IS_NEW} then {name} end as {name}"
@@ -61,7 +62,11 @@ def stage(job: Job, known: Known | None = None) -> Step:
         ]
         query = query.then(
             "told", f"select src.*, {', '.join(marks)}\nfrom {query.last} as src\n{known.join}"
-        ).then("stage", f"select\n    {comma([*kept, *EVENT, names.IS_NEW, names.IS_LATE])}\nfrom told")
+        )
+        last = [names.IS_NEW, names.IS_LATE, *([names.PLACE] if placed else [])]
+        query = query.then("stage", f"select\n    {comma([*kept, *EVENT, *last])}\nfrom told")
+    elif placed:
+        query = query.then("stage", f"select src.*, {placed[0]}\nfrom {query.last} as src")
     return staged(job, query)
 
 

@@ -111,6 +111,11 @@ class Job:
         return [*self.keys, names.SEQUENCE, *system]
 
     @property
+    def remembers(self) -> bool:
+        """Whether the companion keeps more than a few notes."""
+        return self.spec.KIND in {AutoCdc.KIND, SnapshotEvents.KIND}
+
+    @property
     def remembered(self) -> tuple[Output, ...]:
         """The columns whose values the companion keeps beside keys and sequences."""
         if not self.spec.bitemporal:
@@ -212,15 +217,19 @@ class Job:
 
     @property
     def identity_in_companion(self) -> dict[str, str]:
-        """What tells a row of the companion, with types."""
-        keys = {self.engine.quote(column.name): column.type for column in self.layout.keys}
-        sequences = dict.fromkeys((names.SEQUENCE, names.RUN_START), self.layout.sequence_type)
-        if not self.spec.scd2:
-            del sequences[names.RUN_START]
+        """What tells a row of the companion, with types.
+
+        In SCD type 1 a key has one row, and so has a truncate. Notes are told by their kind; where there are several of
+        one kind, they are not written as rows are.
+        """
+        told_by = {self.engine.quote(column.name): column.type for column in self.layout.keys}
+        if self.spec.keeps_history or self.spec.KIND != AutoCdc.KIND:
+            told_by[names.SEQUENCE] = self.layout.sequence_type
+        if self.spec.scd2:
+            told_by[names.RUN_START] = self.layout.sequence_type
         if self.spec.bitemporal:
-            sequences[names.SYSTEM_SEQUENCE] = self.layout.system_type
-        kind = self.engine.text_type
-        return {**keys, **sequences, names.KIND: kind, names.CONTROL: kind}
+            told_by[names.SYSTEM_SEQUENCE] = self.layout.system_type
+        return {**told_by, names.KIND: self.engine.text_type}
 
     def at(self, alias: str) -> str:
         """Return the place of a row of the target."""
@@ -229,6 +238,23 @@ class Job:
     def at_companion(self, alias: str) -> str:
         """Return the place of a row of the companion."""
         return self.engine.place(alias, self.identity_in_companion.items())
+
+    def at_remembered(self, alias: str) -> str:
+        """Return the place of a key's row of the companion that was joined, null where there is none."""
+        place = self.at_companion(alias)
+        if self.engine.transactions:
+            return place
+        return f"case when {alias}.{names.KIND} is not null then {place} end"
+
+    @property
+    def nowhere(self) -> str:
+        """The place of no row of the target."""
+        return self.engine.null(self.engine.place_type(self.identity_in_target.items()))
+
+    @property
+    def nowhere_in_companion(self) -> str:
+        """The place of no row of the companion."""
+        return self.engine.null(self.engine.place_type(self.identity_in_companion.items()))
 
     def extreme(self, function: str, expression: str, over: str = "") -> str:
         """Return the greatest (`max`) or least (`min`) of sequences, `over` a window if there is one."""

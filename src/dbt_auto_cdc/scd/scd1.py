@@ -44,8 +44,9 @@ def read(job: Job) -> tuple[Step, ...]:
 
 def stage(job: Job) -> Step:
     """Evaluate the user's SQL; an event at or below its key's sequence in the companion is known, or too late."""
+    place = _place(job) if _wins_in_stage(job) else ""
     if job.builds:
-        return changes.stage(job)
+        return changes.stage(job, place=place)
     stored, sequence = f"cmp.{names.SEQUENCE}", f"src.{names.SEQUENCE}"
     join, head = f"left join {job.companion} as cmp on {job.same_key('src', 'cmp')}", stored
     if job.truncates:
@@ -58,9 +59,22 @@ def stage(job: Job) -> Step:
             join=join,
             is_new=f"({stored} is null or {sequence} is null or {sequence} > {stored})",
             is_late=f"coalesce({sequence} < {head}, false)",
-            locator=job.at_companion("cmp"),
+            locator=job.at_remembered("cmp"),
         ),
+        place=place,
     )
+
+
+def _wins_in_stage(job: Job) -> bool:
+    """Whether the stage tells each key's greatest event, which is new if any is: where tables cost more than rows."""
+    return not (job.engine.transactions or job.keeps_events)
+
+
+def _place(job: Job) -> str:
+    """The place of an evaluated event among those of its key: first the one that counts."""
+    keys = ", ".join(of("src", job.keys))
+    order = ", ".join([f"src.{names.SEQUENCE} desc", *changes.by_precedence(job, "src")])
+    return f"row_number() over (partition by {keys} order by {order})"
 
 
 def _last_dump(job: Job) -> str:
@@ -116,17 +130,28 @@ def winners(job: Job) -> Step:
     )
 
 
+def _won(job: Job) -> str:
+    """The winners, as something to select from."""
+    if not _wins_in_stage(job):
+        return job.working(names.WINNERS)
+    columns = [*job.keys, *changes.EVENT, *(() if job.builds else (names.HIDDEN,))]
+    table, is_event = _source(job)
+    won = f"select {', '.join(of('evt', columns))}\nfrom {table} as evt\nwhere {is_event} and evt.{names.PLACE} = 1"
+    return f"(\n{indented(won)}\n)"
+
+
 def judged(job: Job) -> tuple[Step, ...]:
     """Choose the winners, find the rows that they replace, then measure and refuse."""
-    won = job.working(names.WINNERS)
-    if job.builds:
-        return (winners(job), check.check(job, changes.repeated(job), winners=won))
-    if _deletes_as_found(job):
-        return (winners(job), check.check(job, changes.repeated(job), winners=won))
-    gone = (
-        f"select count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows\nfrom {_gone(job)}"
-    )
-    return (winners(job), *gone_rows(job), check.check(job, changes.repeated(job), winners=won, more=gone))
+    won, repeated = _won(job), changes.repeated(job)
+    chosen = () if _wins_in_stage(job) else (winners(job),)
+    if job.builds or _deletes_as_found(job):
+        return (*chosen, check.check(job, repeated, winners=won))
+    counted = [f"count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows"]
+    if _wins_in_stage(job):
+        born = f"select count(*) from {won} as won where {names.KIND} = 'upsert'"
+        counted.append(f"({born}) as {job.spec.COUNTS}")
+    gone = f"select {', '.join(counted)}\nfrom {_gone(job)}"
+    return (*chosen, *gone_rows(job), check.check(job, repeated, winners=won, more=gone))
 
 
 def _deletes_as_found(job: Job) -> bool:
@@ -145,7 +170,7 @@ def _found(job: Job) -> str:
     return (
         f"select {job.at('tgt')} as {names.LOCATOR}, won.{names.KIND}\n"
         f"from {job.target} as tgt\n"
-        f"join {job.working(names.WINNERS)} as won on {job.same_key('won', 'tgt')}"
+        f"join {_won(job)} as won on {job.same_key('won', 'tgt')}"
     )
 
 
@@ -162,7 +187,12 @@ def gone_rows(job: Job, only_if: tuple[str, ...] = ()) -> tuple[Step, ...]:
 
 def rows(job: Job) -> Query:
     """Return the rows to be written to the target: the winners' values, read now."""
-    table, _ = _source(job)
+    table, is_event = _source(job)
+    if _wins_in_stage(job):
+        won = f"{is_event} and evt.{names.PLACE} = 1 and evt.{names.KIND} = 'upsert'"
+        return Query().then(
+            "rows", f"select {', '.join(of('evt', job.output))}\nfrom {table} as evt\nwhere {won}"
+        )
     upserts = f"select {names.EVENT} from {job.working(names.WINNERS)} where {names.KIND} = 'upsert'"
     return (
         Query()
@@ -179,7 +209,7 @@ def remembered(job: Job) -> Query:
     """Return the companion's rows for the touched keys."""
     return Query().then(
         "remembered",
-        f"select {', '.join([*job.keys, *changes.EVENT])} from {job.working(names.WINNERS)}",
+        f"select {', '.join([*job.keys, *changes.EVENT])} from {_won(job)} as won",
     )
 
 
@@ -216,7 +246,7 @@ def _write(job: Job) -> tuple[Step, ...]:
 def _remember(job: Job) -> tuple[Step, ...]:
     """Put the sequences of the touched keys in the place of those that they had."""
     engine, companion, new = job.engine, job.companion, (check.NEW,)
-    columns, won = [*job.keys, *changes.EVENT], job.working(names.WINNERS)
+    columns, won = [*job.keys, *changes.EVENT], f"{_won(job)} as won"
     is_known = f"{names.HIDDEN} is not null"
     if engine.overwrites and not job.truncates:
         # What lies below a truncate is forgotten by now, and could not be changed.
@@ -240,11 +270,11 @@ def write(job: Job, written: Query) -> tuple[Step, ...]:
     """Write whole rows by DELETE and INSERT; nothing else is touched."""
     located = f"select {names.LOCATOR} from {_gone(job)}"
     if not job.engine.transactions:
-        located = f"select {job.at('won')} from {job.working(names.WINNERS)} as won"
-    gone = Query().then("gone", located)
+        located = f"select {job.at('won')} from {_won(job)} as won"
+    gone, counts = Query().then("gone", located), "" if _wins_in_stage(job) else job.spec.COUNTS
     return (
         writes.delete(job, "delete the rows of the touched keys", gone, only_if=(check.NEW,)),
-        writes.insert(job, "insert the rows", written, only_if=(check.NEW,), counts="num_upserted_rows"),
+        writes.insert(job, "insert the rows", written, only_if=(check.NEW,), counts=counts),
     )
 
 

@@ -70,7 +70,7 @@ def _stage(job: Job) -> Step:
             join=f"left join {job.companion} as cmp on {job.same_key('src', 'cmp')}",
             is_new=f"({is_new})",
             is_late=f"coalesce({sequence} < {stored}, false)",
-            locator=job.at_companion("cmp"),
+            locator=job.at_remembered("cmp"),
             more=_memory(job),
         ),
     )

@@ -213,14 +213,16 @@ def _has_shows(job: Job) -> bool:
 
 def _event(job: Job, values: list[str], kind: str, marks: dict[str, str]) -> str:
     """Return the select list of one kind of event; `values` in the order of the parts, marks that it lacks null."""
-    types = {names.OLD_END: job.layout.sequence_type, names.RUN_START: job.layout.sequence_type}
+    no_sequence = job.engine.null(job.layout.sequence_type)
+    nulls = dict.fromkeys((names.OLD_END, names.RUN_START), no_sequence)
+    nulls |= dict.fromkeys((names.LOCATOR, names.SHOWS), job.nowhere)
+    nulls[names.HIDDEN] = job.nowhere_in_companion
     listed = [f"{value} as {name}" for name, value in zip(job.parts, values, strict=True)]
     listed += [f"{marks.get(mark, 'false')} as {mark}" for mark in scd2_partial.marks(job)]
     listed += [f"{marks[names.SEQUENCE]} as {names.SEQUENCE}", f"{kind} as {names.KIND}"]
     optional = [names.LOCATOR, names.OLD_END, names.HIDDEN, names.RUN_START]
     for mark in [*optional, *([names.SHOWS] if _has_shows(job) else [])]:
-        null = job.engine.null(types.get(mark, job.engine.locator_type))
-        listed.append(f"{marks.get(mark, null)} as {mark}")
+        listed.append(f"{marks.get(mark, nulls[mark])} as {mark}")
     return f"select\n    {comma(listed)}"
 
 

@@ -153,7 +153,7 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": ["INT64"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "DATETIME", "system_type": "", "track_history": ["all"], "truncates": true}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
-select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
+select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002` as won
 ) as more
 union all
 select more.*, null as __auto_cdc_control from (
@@ -218,7 +218,7 @@ with evaluated as (
     ) as src
 ),
 told as (
-    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < coalesce(cmp.__auto_cdc_sequence, dump.__auto_cdc_latest), false) as __auto_cdc_is_late, to_json_string(cmp.`id`) || ',' || to_json_string(cmp.__auto_cdc_sequence) || ',' || to_json_string(cmp.__auto_cdc_kind) || ',' || to_json_string(cmp.__auto_cdc_control) as __auto_cdc_hidden
+    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < coalesce(cmp.__auto_cdc_sequence, dump.__auto_cdc_latest), false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then to_json_string(cmp.`id`) || ',' || to_json_string(cmp.__auto_cdc_kind) end as __auto_cdc_hidden
     from evaluated as src
     left join shop.customers__auto_cdc as cmp on src.`id` = cmp.`id`
     cross join (select max(__auto_cdc_sequence) as __auto_cdc_latest from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as dump
@@ -464,7 +464,7 @@ with truncation as (
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
 )
-select to_json_string(cmp.`id`) || ',' || to_json_string(cmp.__auto_cdc_sequence) || ',' || to_json_string(cmp.__auto_cdc_kind) || ',' || to_json_string(cmp.__auto_cdc_control) from shop.customers__auto_cdc as cmp cross join truncation
+select to_json_string(cmp.`id`) || ',' || to_json_string(cmp.__auto_cdc_kind) from shop.customers__auto_cdc as cmp cross join truncation
 where cmp.__auto_cdc_kind = 'truncate' or (cmp.__auto_cdc_kind in ('upsert', 'delete') and cmp.__auto_cdc_sequence < truncation.sequence)
 )
 ) as gone where place is not null
@@ -475,7 +475,7 @@ select
     cast(row_born.__auto_cdc_sequence as DATETIME) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
-    to_json_string(row_born.`id`) || ',' || to_json_string(row_born.__auto_cdc_sequence) || ',' || to_json_string(row_born.__auto_cdc_kind) || ',' || to_json_string(row_born.__auto_cdc_control) as __auto_cdc_locator,
+    to_json_string(row_born.`id`) || ',' || to_json_string(row_born.__auto_cdc_kind) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
@@ -513,7 +513,7 @@ from (
 (select cast(null as string) as place limit 0)
 union all
 (
-select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null
+select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` as won where __auto_cdc_hidden is not null
 )
 ) as gone where place is not null
 union all
@@ -523,7 +523,7 @@ select
     cast(row_born.__auto_cdc_sequence as DATETIME) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
-    to_json_string(row_born.`id`) || ',' || to_json_string(row_born.__auto_cdc_sequence) || ',' || to_json_string(row_born.__auto_cdc_kind) || ',' || to_json_string(row_born.__auto_cdc_control) as __auto_cdc_locator,
+    to_json_string(row_born.`id`) || ',' || to_json_string(row_born.__auto_cdc_kind) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
@@ -536,13 +536,13 @@ from (
 (select cast(null as INT64) as `id`, cast(null as DATETIME) as __auto_cdc_sequence, cast(null as string) as __auto_cdc_kind limit 0)
 union all
 (
-select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
+select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002` as won
 )
 ) as born
 ) as row_born;
 
 -- write down what is left to do  (only if num_new_truncates or num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_kind), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_kind) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
 -- see whose turn it is  (only if num_new_truncates or num_new_events)
@@ -594,10 +594,10 @@ select
     cast(null as DATETIME) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
     'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
-    to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_sequence) || ',' || to_json_string(tgt.__auto_cdc_kind) || ',' || to_json_string(tgt.__auto_cdc_control), 'done' as __auto_cdc_action
+    to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_kind), 'done' as __auto_cdc_action
 from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
-on to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_sequence) || ',' || to_json_string(tgt.__auto_cdc_kind) || ',' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator
+on to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_kind) = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);

@@ -49,27 +49,19 @@ from shop.`customers__auto_cdc_checked_c0ffee000002` as chk;
 create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` as
 select src.*, generate_uuid() as __auto_cdc_row
 from (
-select
-    src.`id` as `id`,
-    src.`name` as `name`,
-    src.`note` as `note`,
-    src.`changed_at` as `changed_at`,
-    src.__auto_cdc_sequence as __auto_cdc_sequence,
-    src.__auto_cdc_kind as __auto_cdc_kind
-from shop.`customers__auto_cdc_checked_c0ffee000002` as src
-where not src.__auto_cdc_dropped
-) as src;
-
--- choose each key's greatest event
-create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` as
-select src.*, generate_uuid() as __auto_cdc_row
-from (
-with ranked as (
-    select evt.__auto_cdc_row as __auto_cdc_event, evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind,
-        row_number() over (partition by evt.`id` order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where true
+with evaluated as (
+    select
+        src.`id` as `id`,
+        src.`name` as `name`,
+        src.`note` as `note`,
+        src.`changed_at` as `changed_at`,
+        src.__auto_cdc_sequence as __auto_cdc_sequence,
+        src.__auto_cdc_kind as __auto_cdc_kind
+    from shop.`customers__auto_cdc_checked_c0ffee000002` as src
+    where not src.__auto_cdc_dropped
 )
-select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind from ranked where __auto_cdc_place = 1
+select src.*, row_number() over (partition by src.`id` order by src.__auto_cdc_sequence desc) as __auto_cdc_place
+from evaluated as src
 ) as src;
 
 -- check the events
@@ -106,7 +98,11 @@ variants as (
 ),
 places as (
     select var.`id`, var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where true and evt.__auto_cdc_place = 1
+    ) as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var.`id`, var.__auto_cdc_sequence
 ),
 ties as (
@@ -191,12 +187,9 @@ create or replace table shop.customers (
 
 -- create the target
 insert into shop.customers (`id`, `name`, `note`, `changed_at`)
-with upserts as (
-    select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
-)
 select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
 from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
-join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row;
+where true and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert';
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
@@ -211,7 +204,11 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": ["INT64"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "DATETIME", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
-select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
+select `id`, __auto_cdc_sequence, __auto_cdc_kind from (
+    select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+    where true and evt.__auto_cdc_place = 1
+) as won
 ) as more
 ) as told
 cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
@@ -246,8 +243,6 @@ when matched then delete;
 
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`;
 
@@ -317,7 +312,7 @@ with evaluated as (
     where not src.__auto_cdc_dropped
 ),
 told as (
-    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, to_json_string(cmp.`id`) || ',' || to_json_string(cmp.__auto_cdc_sequence) || ',' || to_json_string(cmp.__auto_cdc_kind) || ',' || to_json_string(cmp.__auto_cdc_control) as __auto_cdc_hidden
+    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then to_json_string(cmp.`id`) || ',' || to_json_string(cmp.__auto_cdc_kind) end as __auto_cdc_hidden, row_number() over (partition by src.`id` order by src.__auto_cdc_sequence desc) as __auto_cdc_place
     from evaluated as src
     left join shop.customers__auto_cdc as cmp on src.`id` = cmp.`id`
 )
@@ -330,20 +325,9 @@ select
     __auto_cdc_sequence,
     __auto_cdc_kind,
     __auto_cdc_is_new,
-    __auto_cdc_is_late
+    __auto_cdc_is_late,
+    __auto_cdc_place
 from told
-) as src;
-
--- choose each key's greatest event
-create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` as
-select src.*, generate_uuid() as __auto_cdc_row
-from (
-with ranked as (
-    select evt.__auto_cdc_row as __auto_cdc_event, evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden,
-        row_number() over (partition by evt.`id` order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where evt.__auto_cdc_is_new
-)
-select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
 
 -- check the events
@@ -380,7 +364,11 @@ variants as (
 ),
 places as (
     select var.`id`, var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var.`id`, var.__auto_cdc_sequence
 ),
 ties as (
@@ -391,11 +379,19 @@ ties as (
     from places
 ),
 further as (
-    select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows
+    select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows, (select count(*) from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won where __auto_cdc_kind = 'upsert') as num_upserted_rows
     from (
         select to_json_string(tgt.`id`) as __auto_cdc_locator, won.__auto_cdc_kind
         from shop.customers as tgt
-        join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = tgt.`id`
+        join (
+            select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+            from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+            where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+        ) as won on won.`id` = tgt.`id`
     ) as gone
 )
 select *
@@ -445,57 +441,8 @@ select
 from placed
 where __auto_cdc_place = 1;
 
--- count what is written  (only if num_new_events)
-select
-    count(case when __auto_cdc_step = 1 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from (
-    select
-        cast(null as INT64) as `id`,
-        cast(null as STRING) as `name`,
-        cast(null as STRING) as `note`,
-        cast(null as DATETIME) as `changed_at`,
-        place as __auto_cdc_locator,
-        cast('gone' as string) as __auto_cdc_action,
-        0 as __auto_cdc_step
-    from (
-    (select cast(null as string) as place limit 0)
-    union all
-    (
-    select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners_c0ffee000002` as won
-    )
-    ) as gone where place is not null
-    union all
-    select
-        cast(row_born.`id` as INT64) as `id`,
-        cast(row_born.`name` as STRING) as `name`,
-        cast(row_born.`note` as STRING) as `note`,
-        cast(row_born.`changed_at` as DATETIME) as `changed_at`,
-        to_json_string(row_born.`id`) as __auto_cdc_locator,
-        cast('born' as string) as __auto_cdc_action,
-        1 as __auto_cdc_step
-    from (
-    select
-        born.`id`,
-        born.`name`,
-        born.`note`,
-        born.`changed_at`
-    from (
-    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as DATETIME) as `changed_at` limit 0)
-    union all
-    (
-    with upserts as (
-        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
-    )
-    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
-    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
-    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
-    )
-    ) as born
-    ) as row_born
-) as changes;
-
 -- write down what is left to do  (only if num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as STRING) as `name`,\\n        cast(null as STRING) as `note`,\\n        cast(null as DATETIME) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.`name` as STRING) as `name`,\\n        cast(row_born.`note` as STRING) as `note`,\\n        cast(row_born.`changed_at` as DATETIME) as `changed_at`,\\n        to_json_string(row_born.`id`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as DATETIME) as `changed_at` limit 0)\\n    union all\\n    (\\n    with upserts as (\\n        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = \'upsert\'\\n    )\\n    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as STRING) as `name`,\\n        cast(null as STRING) as `note`,\\n        cast(null as DATETIME) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.`name` as STRING) as `name`,\\n        cast(row_born.`note` as STRING) as `note`,\\n        cast(row_born.`changed_at` as DATETIME) as `changed_at`,\\n        to_json_string(row_born.`id`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as DATETIME) as `changed_at` limit 0)\\n    union all\\n    (\\n    with upserts as (\\n        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = \'upsert\'\\n    )\\n    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as DATETIME) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.__auto_cdc_sequence as DATETIME) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        to_json_string(row_born.`id`) || \',\' || to_json_string(row_born.__auto_cdc_sequence) || \',\' || to_json_string(row_born.__auto_cdc_kind) || \',\' || to_json_string(row_born.__auto_cdc_control) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as DATETIME) as __auto_cdc_sequence, cast(null as string) as __auto_cdc_kind limit 0)\\n    union all\\n    (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as DATETIME) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.__auto_cdc_sequence as DATETIME) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        to_json_string(row_born.`id`) || \',\' || to_json_string(row_born.__auto_cdc_sequence) || \',\' || to_json_string(row_born.__auto_cdc_kind) || \',\' || to_json_string(row_born.__auto_cdc_control) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as DATETIME) as __auto_cdc_sequence, cast(null as string) as __auto_cdc_kind limit 0)\\n    union all\\n    (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_sequence) || \',\' || to_json_string(tgt.__auto_cdc_kind) || \',\' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as STRING) as `name`,\\n    cast(null as STRING) as `note`,\\n    cast(null as DATETIME) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as STRING) as `name`,\\n        cast(null as STRING) as `note`,\\n        cast(null as DATETIME) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select to_json_string(won.`id`) from (\\n        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.`name` as STRING) as `name`,\\n        cast(row_born.`note` as STRING) as `note`,\\n        cast(row_born.`changed_at` as DATETIME) as `changed_at`,\\n        to_json_string(row_born.`id`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as DATETIME) as `changed_at` limit 0)\\n    union all\\n    (\\n    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = \'upsert\'\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as STRING) as `name`,\\n        cast(null as STRING) as `note`,\\n        cast(null as DATETIME) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select to_json_string(won.`id`) from (\\n        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.`name` as STRING) as `name`,\\n        cast(row_born.`note` as STRING) as `note`,\\n        cast(row_born.`changed_at` as DATETIME) as `changed_at`,\\n        to_json_string(row_born.`id`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as DATETIME) as `changed_at` limit 0)\\n    union all\\n    (\\n    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = \'upsert\'\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non to_json_string(tgt.`id`) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as DATETIME) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select __auto_cdc_hidden from (\\n        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won where __auto_cdc_hidden is not null\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.__auto_cdc_sequence as DATETIME) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        to_json_string(row_born.`id`) || \',\' || to_json_string(row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as DATETIME) as __auto_cdc_sequence, cast(null as string) as __auto_cdc_kind limit 0)\\n    union all\\n    (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind from (\\n        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as INT64) as `id`,\\n        cast(null as DATETIME) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    (select cast(null as string) as place limit 0)\\n    union all\\n    (\\n    select __auto_cdc_hidden from (\\n        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won where __auto_cdc_hidden is not null\\n    )\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as INT64) as `id`,\\n        cast(row_born.__auto_cdc_sequence as DATETIME) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        to_json_string(row_born.`id`) || \',\' || to_json_string(row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    (select cast(null as INT64) as `id`, cast(null as DATETIME) as __auto_cdc_sequence, cast(null as string) as __auto_cdc_kind limit 0)\\n    union all\\n    (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind from (\\n        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won\\n    )\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as INT64) as `id`,\\n    cast(null as DATETIME) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_kind), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non to_json_string(tgt.`id`) || \',\' || to_json_string(tgt.__auto_cdc_kind) = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
 -- see whose turn it is  (only if num_new_events)
@@ -524,7 +471,11 @@ select __auto_cdc_locator from (
     (select cast(null as string) as place limit 0)
     union all
     (
-    select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners_c0ffee000002` as won
+    select to_json_string(won.`id`) from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won
     )
     ) as gone where place is not null
     union all
@@ -546,12 +497,9 @@ select __auto_cdc_locator from (
     (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as DATETIME) as `changed_at` limit 0)
     union all
     (
-    with upserts as (
-        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
-    )
     select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
     from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
-    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert'
     )
     ) as born
     ) as row_born
@@ -574,7 +522,11 @@ from (
     (select cast(null as string) as place limit 0)
     union all
     (
-    select to_json_string(won.`id`) from shop.`customers__auto_cdc_winners_c0ffee000002` as won
+    select to_json_string(won.`id`) from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won
     )
     ) as gone where place is not null
     union all
@@ -596,12 +548,9 @@ from (
     (select cast(null as INT64) as `id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as DATETIME) as `changed_at` limit 0)
     union all
     (
-    with upserts as (
-        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
-    )
     select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
     from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
-    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert'
     )
     ) as born
     ) as row_born
@@ -634,7 +583,11 @@ select __auto_cdc_locator from (
     (select cast(null as string) as place limit 0)
     union all
     (
-    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won where __auto_cdc_hidden is not null
     )
     ) as gone where place is not null
     union all
@@ -643,7 +596,7 @@ select __auto_cdc_locator from (
         cast(row_born.__auto_cdc_sequence as DATETIME) as __auto_cdc_sequence,
         cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
         cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
-        to_json_string(row_born.`id`) || ',' || to_json_string(row_born.__auto_cdc_sequence) || ',' || to_json_string(row_born.__auto_cdc_kind) || ',' || to_json_string(row_born.__auto_cdc_control) as __auto_cdc_locator,
+        to_json_string(row_born.`id`) || ',' || to_json_string(row_born.__auto_cdc_kind) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -656,7 +609,11 @@ select __auto_cdc_locator from (
     (select cast(null as INT64) as `id`, cast(null as DATETIME) as __auto_cdc_sequence, cast(null as string) as __auto_cdc_kind limit 0)
     union all
     (
-    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
+    select `id`, __auto_cdc_sequence, __auto_cdc_kind from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won
     )
     ) as born
     ) as row_born
@@ -679,7 +636,11 @@ from (
     (select cast(null as string) as place limit 0)
     union all
     (
-    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won where __auto_cdc_hidden is not null
     )
     ) as gone where place is not null
     union all
@@ -688,7 +649,7 @@ from (
         cast(row_born.__auto_cdc_sequence as DATETIME) as __auto_cdc_sequence,
         cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
         cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
-        to_json_string(row_born.`id`) || ',' || to_json_string(row_born.__auto_cdc_sequence) || ',' || to_json_string(row_born.__auto_cdc_kind) || ',' || to_json_string(row_born.__auto_cdc_control) as __auto_cdc_locator,
+        to_json_string(row_born.`id`) || ',' || to_json_string(row_born.__auto_cdc_kind) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -701,7 +662,11 @@ from (
     (select cast(null as INT64) as `id`, cast(null as DATETIME) as __auto_cdc_sequence, cast(null as string) as __auto_cdc_kind limit 0)
     union all
     (
-    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
+    select `id`, __auto_cdc_sequence, __auto_cdc_kind from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won
     )
     ) as born
     ) as row_born
@@ -712,19 +677,17 @@ select
     cast(null as INT64) as `id`,
     cast(null as DATETIME) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
-    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
-    to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_sequence) || ',' || to_json_string(tgt.__auto_cdc_kind) || ',' || to_json_string(tgt.__auto_cdc_control), 'done' as __auto_cdc_action
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_kind), 'done' as __auto_cdc_action
 from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
-on to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_sequence) || ',' || to_json_string(tgt.__auto_cdc_kind) || ',' || to_json_string(tgt.__auto_cdc_control) = src.__auto_cdc_locator
+on to_json_string(tgt.`id`) || ',' || to_json_string(tgt.__auto_cdc_kind) = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
 
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`;
 

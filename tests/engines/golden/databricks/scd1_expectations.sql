@@ -49,27 +49,19 @@ from shop.`customers__auto_cdc_checked_c0ffee000002` as chk;
 create or replace table shop.`customers__auto_cdc_stage_c0ffee000002` using delta as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
-select
-    src.`id` as `id`,
-    src.`name` as `name`,
-    src.`note` as `note`,
-    src.`changed_at` as `changed_at`,
-    src.__auto_cdc_sequence as __auto_cdc_sequence,
-    src.__auto_cdc_kind as __auto_cdc_kind
-from shop.`customers__auto_cdc_checked_c0ffee000002` as src
-where not src.__auto_cdc_dropped
-) as src;
-
--- choose each key's greatest event
-create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` using delta as
-select src.*, monotonically_increasing_id() as __auto_cdc_row
-from (
-with ranked as (
-    select evt.__auto_cdc_row as __auto_cdc_event, evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind,
-        row_number() over (partition by evt.`id` order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where true
+with evaluated as (
+    select
+        src.`id` as `id`,
+        src.`name` as `name`,
+        src.`note` as `note`,
+        src.`changed_at` as `changed_at`,
+        src.__auto_cdc_sequence as __auto_cdc_sequence,
+        src.__auto_cdc_kind as __auto_cdc_kind
+    from shop.`customers__auto_cdc_checked_c0ffee000002` as src
+    where not src.__auto_cdc_dropped
 )
-select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind from ranked where __auto_cdc_place = 1
+select src.*, row_number() over (partition by src.`id` order by src.__auto_cdc_sequence desc) as __auto_cdc_place
+from evaluated as src
 ) as src;
 
 -- check the events
@@ -106,7 +98,11 @@ variants as (
 ),
 places as (
     select var.`id`, var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where true and evt.__auto_cdc_place = 1
+    ) as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var.`id`, var.__auto_cdc_sequence
 ),
 ties as (
@@ -187,12 +183,9 @@ select
     cast(added.`note` as string) as `note`,
     cast(added.`changed_at` as timestamp) as `changed_at`
 from (
-with upserts as (
-    select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
-)
 select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
 from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
-join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
+where true and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert'
 ) as added(`id`, `name`, `note`, `changed_at`);
 
 -- count the rows
@@ -208,7 +201,11 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
-select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
+select `id`, __auto_cdc_sequence, __auto_cdc_kind from (
+    select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind
+    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+    where true and evt.__auto_cdc_place = 1
+) as won
 ) as more
 ) as told
 cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
@@ -243,8 +240,6 @@ when matched then delete;
 
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`;
 
@@ -311,7 +306,7 @@ with evaluated as (
     where not src.__auto_cdc_dropped
 ),
 told as (
-    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as __auto_cdc_hidden
+    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_kind) end as __auto_cdc_hidden, row_number() over (partition by src.`id` order by src.__auto_cdc_sequence desc) as __auto_cdc_place
     from evaluated as src
     left join shop.customers__auto_cdc as cmp on src.`id` = cmp.`id`
 )
@@ -324,20 +319,9 @@ select
     __auto_cdc_sequence,
     __auto_cdc_kind,
     __auto_cdc_is_new,
-    __auto_cdc_is_late
+    __auto_cdc_is_late,
+    __auto_cdc_place
 from told
-) as src;
-
--- choose each key's greatest event
-create or replace table shop.`customers__auto_cdc_winners_c0ffee000002` using delta as
-select src.*, monotonically_increasing_id() as __auto_cdc_row
-from (
-with ranked as (
-    select evt.__auto_cdc_row as __auto_cdc_event, evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden,
-        row_number() over (partition by evt.`id` order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt where evt.__auto_cdc_is_new
-)
-select __auto_cdc_event, `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
 
 -- check the events
@@ -374,7 +358,11 @@ variants as (
 ),
 places as (
     select var.`id`, var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won on won.`id` = var.`id` and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var.`id`, var.__auto_cdc_sequence
 ),
 ties as (
@@ -385,11 +373,19 @@ ties as (
     from places
 ),
 further as (
-    select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows
+    select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows, (select count(*) from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won where __auto_cdc_kind = 'upsert') as num_upserted_rows
     from (
-        select coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') as __auto_cdc_locator, won.__auto_cdc_kind
+        select named_struct('at_0', tgt.`id`) as __auto_cdc_locator, won.__auto_cdc_kind
         from shop.customers as tgt
-        join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = tgt.`id`
+        join (
+            select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+            from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+            where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+        ) as won on won.`id` = tgt.`id`
     ) as gone
 )
 select *
@@ -441,49 +437,8 @@ from placed
 where __auto_cdc_place = 1
 ) as added;
 
--- count what is written  (only if num_new_events)
-select
-    count(case when __auto_cdc_step = 1 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from (
-    select
-        cast(null as int) as `id`,
-        cast(null as string) as `name`,
-        cast(null as string) as `note`,
-        cast(null as timestamp) as `changed_at`,
-        place as __auto_cdc_locator,
-        cast('gone' as string) as __auto_cdc_action,
-        0 as __auto_cdc_step
-    from (
-    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners_c0ffee000002` as won
-    ) as gone(place) where place is not null
-    union all
-    select
-        cast(row_born.`id` as int) as `id`,
-        cast(row_born.`name` as string) as `name`,
-        cast(row_born.`note` as string) as `note`,
-        cast(row_born.`changed_at` as timestamp) as `changed_at`,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') as __auto_cdc_locator,
-        cast('born' as string) as __auto_cdc_action,
-        1 as __auto_cdc_step
-    from (
-    select
-        born.`id`,
-        born.`name`,
-        born.`note`,
-        born.`changed_at`
-    from (
-    with upserts as (
-        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
-    )
-    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
-    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
-    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
-    ) as born(`id`, `name`, `note`, `changed_at`)
-    ) as row_born
-) as changes;
-
 -- write down what is left to do  (only if num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(cast(length(cast(won.`id` as string)) as string) || \':\' || cast(won.`id` as string), \'-\') from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    with upserts as (\\n        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = \'upsert\'\\n    )\\n    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(cast(length(cast(won.`id` as string)) as string) || \':\' || cast(won.`id` as string), \'-\') from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    with upserts as (\\n        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = \'upsert\'\\n    )\\n    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(row_born.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(row_born.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(row_born.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(row_born.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select named_struct(\'at_0\', won.`id`) from (\\n        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp) as `changed_at`,\\n        named_struct(\'at_0\', row_born.`id`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = \'upsert\'\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as struct<at_0: int>) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select named_struct(\'at_0\', won.`id`) from (\\n        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp) as `changed_at`,\\n        named_struct(\'at_0\', row_born.`id`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`\\n    from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = \'upsert\'\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from (\\n        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind from (\\n        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as struct<at_0: int, at_1: string>) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from (\\n        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind from (\\n        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    named_struct(\'at_0\', tgt.`id`, \'at_1\', tgt.__auto_cdc_kind), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_1\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
 -- see whose turn it is  (only if num_new_events)
@@ -509,7 +464,11 @@ select __auto_cdc_locator from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners_c0ffee000002` as won
+    select named_struct('at_0', won.`id`) from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won
     ) as gone(place) where place is not null
     union all
     select
@@ -517,7 +476,7 @@ select __auto_cdc_locator from (
         cast(row_born.`name` as string) as `name`,
         cast(row_born.`note` as string) as `note`,
         cast(row_born.`changed_at` as timestamp) as `changed_at`,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') as __auto_cdc_locator,
+        named_struct('at_0', row_born.`id`) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -527,12 +486,9 @@ select __auto_cdc_locator from (
         born.`note`,
         born.`changed_at`
     from (
-    with upserts as (
-        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
-    )
     select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
     from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
-    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert'
     ) as born(`id`, `name`, `note`, `changed_at`)
     ) as row_born
 ) as changes
@@ -540,7 +496,7 @@ where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
-select `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+select `id`, `name`, `note`, `changed_at`, cast(null as struct<at_0: int>) as __auto_cdc_locator, __auto_cdc_action
 from (
     select
         cast(null as int) as `id`,
@@ -551,7 +507,11 @@ from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners_c0ffee000002` as won
+    select named_struct('at_0', won.`id`) from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won
     ) as gone(place) where place is not null
     union all
     select
@@ -559,7 +519,7 @@ from (
         cast(row_born.`name` as string) as `name`,
         cast(row_born.`note` as string) as `note`,
         cast(row_born.`changed_at` as timestamp) as `changed_at`,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') as __auto_cdc_locator,
+        named_struct('at_0', row_born.`id`) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -569,18 +529,15 @@ from (
         born.`note`,
         born.`changed_at`
     from (
-    with upserts as (
-        select __auto_cdc_event from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = 'upsert'
-    )
     select evt.`id`, evt.`name`, evt.`note`, evt.`changed_at`
     from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
-    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert'
     ) as born(`id`, `name`, `note`, `changed_at`)
     ) as row_born
 ) as changes
 where __auto_cdc_action = 'born'
 ) as src
-on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') = src.__auto_cdc_locator
+on tgt.`id` <=> src.__auto_cdc_locator.at_0
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`);
 
@@ -603,7 +560,11 @@ select __auto_cdc_locator from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won where __auto_cdc_hidden is not null
     ) as gone(place) where place is not null
     union all
     select
@@ -611,7 +572,7 @@ select __auto_cdc_locator from (
         cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,
         cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
         cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(row_born.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(row_born.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || ':' || cast(row_born.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || ':' || cast(row_born.__auto_cdc_control as string), '-') as __auto_cdc_locator,
+        named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_kind) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -621,7 +582,11 @@ select __auto_cdc_locator from (
         born.__auto_cdc_kind,
         cast(null as string) as __auto_cdc_control
     from (
-    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
+    select `id`, __auto_cdc_sequence, __auto_cdc_kind from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won
     ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)
     ) as row_born
 ) as changes
@@ -629,7 +594,7 @@ where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
-select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as struct<at_0: int, at_1: string>) as __auto_cdc_locator, __auto_cdc_action
 from (
     select
         cast(null as int) as `id`,
@@ -640,7 +605,11 @@ from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won where __auto_cdc_hidden is not null
     ) as gone(place) where place is not null
     union all
     select
@@ -648,7 +617,7 @@ from (
         cast(row_born.__auto_cdc_sequence as timestamp) as __auto_cdc_sequence,
         cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
         cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(row_born.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(row_born.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || ':' || cast(row_born.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || ':' || cast(row_born.__auto_cdc_control as string), '-') as __auto_cdc_locator,
+        named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_kind) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -658,7 +627,11 @@ from (
         born.__auto_cdc_kind,
         cast(null as string) as __auto_cdc_control
     from (
-    select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc_winners_c0ffee000002`
+    select `id`, __auto_cdc_sequence, __auto_cdc_kind from (
+        select evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop.`customers__auto_cdc_stage_c0ffee000002` as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won
     ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind)
     ) as row_born
 ) as changes
@@ -668,19 +641,17 @@ select
     cast(null as int) as `id`,
     cast(null as timestamp) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
-    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'done' as __auto_cdc_action
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    named_struct('at_0', tgt.`id`, 'at_1', tgt.__auto_cdc_kind), 'done' as __auto_cdc_action
 from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
-on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-') = src.__auto_cdc_locator
+on tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_1
 when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
 
 -- free the working tables
 drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_checked_c0ffee000002`;
 

@@ -294,7 +294,7 @@ create or replace table shop.`customers__auto_cdc_stored_c0ffee000002` using del
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select tgt.`id`,
-    tgt.`__START_AT` as __auto_cdc_sequence, tgt.`__END_AT` as __auto_cdc_old_end, coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__START_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__START_AT`) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__END_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__END_AT`) as string), '-') as __auto_cdc_locator,
+    tgt.`__START_AT` as __auto_cdc_sequence, tgt.`__END_AT` as __auto_cdc_old_end, named_struct('at_0', tgt.`id`, 'at_1', tgt.`__START_AT`, 'at_2', tgt.`__END_AT`) as __auto_cdc_locator,
     tgt.`note` is not null as __auto_cdc_sent_2
 from shop.customers as tgt
 join (select distinct `id` from shop.`customers__auto_cdc_stage_c0ffee000002`) as stg on stg.`id` = tgt.`id`
@@ -427,7 +427,7 @@ affected as (
         reached.__auto_cdc_old_end,
         reached.__auto_cdc_locator
     from shop.customers as tgt
-    join reached on reached.__auto_cdc_locator = coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__START_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__START_AT`) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__END_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__END_AT`) as string), '-')
+    join reached on reached.__auto_cdc_locator = named_struct('at_0', tgt.`id`, 'at_1', tgt.`__START_AT`, 'at_2', tgt.`__END_AT`)
 ),
 inside as (
     select
@@ -435,7 +435,7 @@ inside as (
         cmp.__auto_cdc_sequence,
         cmp.__auto_cdc_run_start,
         cmp.`__auto_cdc_sent_note`,
-        coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as __auto_cdc_hidden
+        named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as __auto_cdc_hidden
     from shop.customers__auto_cdc as cmp
     join affected on affected.`id` = cmp.`id` and affected.__auto_cdc_sequence = cmp.__auto_cdc_run_start
         and (affected.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < affected.__auto_cdc_old_end)
@@ -453,11 +453,11 @@ select
     true as __auto_cdc_is_new,
     evt.__auto_cdc_sequence as __auto_cdc_sequence,
     evt.__auto_cdc_kind as __auto_cdc_kind,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_locator,
     cast(null as timestamp) as __auto_cdc_old_end,
-    cast(null as string) as __auto_cdc_hidden,
+    cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp, at_3: string>) as __auto_cdc_hidden,
     cast(null as timestamp) as __auto_cdc_run_start,
-    cast(null as string) as __auto_cdc_shows
+    cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_shows
 from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 union all
 select
@@ -485,7 +485,7 @@ select
     false as __auto_cdc_is_new,
     cmp.__auto_cdc_sequence as __auto_cdc_sequence,
     'upsert' as __auto_cdc_kind,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_locator,
     cast(null as timestamp) as __auto_cdc_old_end,
     cmp.__auto_cdc_hidden as __auto_cdc_hidden,
     cmp.__auto_cdc_run_start as __auto_cdc_run_start,
@@ -503,11 +503,11 @@ select
     false as __auto_cdc_is_new,
     tgt.__auto_cdc_old_end as __auto_cdc_sequence,
     'delete' as __auto_cdc_kind,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_locator,
     cast(null as timestamp) as __auto_cdc_old_end,
-    cast(null as string) as __auto_cdc_hidden,
+    cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp, at_3: string>) as __auto_cdc_hidden,
     cast(null as timestamp) as __auto_cdc_run_start,
-    cast(null as string) as __auto_cdc_shows
+    cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_shows
 from affected as tgt
 where tgt.__auto_cdc_old_end is not null and not exists (
     select 1 from reached as next
@@ -522,11 +522,11 @@ select
     false as __auto_cdc_is_new,
     cmp.__auto_cdc_sequence as __auto_cdc_sequence,
     'delete' as __auto_cdc_kind,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_locator,
     cast(null as timestamp) as __auto_cdc_old_end,
-    coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as __auto_cdc_hidden,
+    named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as __auto_cdc_hidden,
     cast(null as timestamp) as __auto_cdc_run_start,
-    cast(null as string) as __auto_cdc_shows
+    cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_shows
 from shop.customers__auto_cdc as cmp
 join touched on touched.`id` = cmp.`id` and cmp.__auto_cdc_sequence > touched.__auto_cdc_first
 where cmp.__auto_cdc_kind = 'delete' and not exists (
@@ -719,7 +719,7 @@ crossed as (
         or (end_at is null and next_start_at is not null)
 ),
 orphaned as (
-    select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator
+    select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as locator
     from shop.customers__auto_cdc as cmp
     join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = cmp.`id`
     where cmp.__auto_cdc_kind = 'upsert'
@@ -746,7 +746,7 @@ select
     cast(null as string) as `note`,
     cast(null as timestamp) as `__START_AT`,
     cast(null as timestamp) as `__END_AT`,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_locator,
     cast('' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (select 1 as one) as nothing
@@ -777,7 +777,7 @@ select
     cast(row_born.`note` as string) as `note`,
     cast(row_born.`__START_AT` as timestamp) as `__START_AT`,
     cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
-    coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(row_born.`__START_AT`) as string)) as string) || ':' || cast(unix_micros(row_born.`__START_AT`) as string), '-') || coalesce(cast(length(cast(unix_micros(row_born.`__END_AT`) as string)) as string) || ':' || cast(unix_micros(row_born.`__END_AT`) as string), '-') as __auto_cdc_locator,
+    named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
@@ -840,7 +840,7 @@ select
     cast(row_born.`note` as string) as `note`,
     cast(row_born.`__START_AT` as timestamp) as `__START_AT`,
     cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
-    coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(row_born.`__START_AT`) as string)) as string) || ':' || cast(unix_micros(row_born.`__START_AT`) as string), '-') || coalesce(cast(length(cast(unix_micros(row_born.`__END_AT`) as string)) as string) || ':' || cast(unix_micros(row_born.`__END_AT`) as string), '-') as __auto_cdc_locator,
+    named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
     4 as __auto_cdc_step
 from (
@@ -871,7 +871,7 @@ select
     cast(null as timestamp) as __auto_cdc_run_start,
     cast(null as boolean) as `__auto_cdc_sent_note`,
     cast(null as string) as __auto_cdc_control,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp, at_3: string>) as __auto_cdc_locator,
     cast('' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (select 1 as one) as nothing
@@ -890,7 +890,7 @@ select
     0 as __auto_cdc_step
 from (
 with orphaned as (
-    select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(cmp.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(cmp.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator
+    select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as locator
     from shop.customers__auto_cdc as cmp
     join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = cmp.`id`
     where cmp.__auto_cdc_kind = 'upsert'
@@ -910,7 +910,7 @@ select
     cast(row_born.__auto_cdc_run_start as timestamp) as __auto_cdc_run_start,
     cast(row_born.`__auto_cdc_sent_note` as boolean) as `__auto_cdc_sent_note`,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
-    coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(row_born.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(row_born.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(row_born.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(row_born.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || ':' || cast(row_born.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || ':' || cast(row_born.__auto_cdc_control as string), '-') as __auto_cdc_locator,
+    named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_sequence, 'at_2', row_born.__auto_cdc_run_start, 'at_3', row_born.__auto_cdc_kind) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
@@ -934,7 +934,7 @@ join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 ) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp) as `__START_AT`,\\n    cast(null as timestamp) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.`__START_AT`) as string)) as string) || \':\' || cast(unix_micros(tgt.`__START_AT`) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.`__END_AT`) as string)) as string) || \':\' || cast(unix_micros(tgt.`__END_AT`) as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as boolean) as `__auto_cdc_sent_note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as boolean) as `__auto_cdc_sent_note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_given_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), \'-\') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || \':\' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`__auto_cdc_sent_note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_given_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp) as `__START_AT`,\\n    cast(null as timestamp) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.`__START_AT` <=> src.__auto_cdc_locator.at_1 and tgt.`__END_AT` <=> src.__auto_cdc_locator.at_2\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as boolean) as `__auto_cdc_sent_note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control, cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp, at_3: string>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as boolean) as `__auto_cdc_sent_note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_given_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    named_struct(\'at_0\', tgt.`id`, \'at_1\', tgt.__auto_cdc_sequence, \'at_2\', tgt.__auto_cdc_run_start, \'at_3\', tgt.__auto_cdc_kind), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_run_start <=> src.__auto_cdc_locator.at_2 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_3\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`__auto_cdc_sent_note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_given_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
 -- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
@@ -956,7 +956,7 @@ where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
-select `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+select `id`, `name`, `note`, `__START_AT`, `__END_AT`, cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
@@ -964,7 +964,7 @@ select `id`, `name`, `note`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __aut
 from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'ended'
 ) as src
-on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__START_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__START_AT`) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.`__END_AT`) as string)) as string) || ':' || cast(unix_micros(tgt.`__END_AT`) as string), '-') = src.__auto_cdc_locator
+on tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.`__START_AT` <=> src.__auto_cdc_locator.at_1 and tgt.`__END_AT` <=> src.__auto_cdc_locator.at_2
 when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'ended' then update set `__END_AT` = src.`__END_AT`
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`);
@@ -985,7 +985,7 @@ where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
-select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control, cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp, at_3: string>) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
@@ -996,10 +996,10 @@ select
     cast(null as timestamp) as __auto_cdc_run_start,
     cast(null as boolean) as `__auto_cdc_sent_note`,
     'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_given_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'done' as __auto_cdc_action
+    named_struct('at_0', tgt.`id`, 'at_1', tgt.__auto_cdc_sequence, 'at_2', tgt.__auto_cdc_run_start, 'at_3', tgt.__auto_cdc_kind), 'done' as __auto_cdc_action
 from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
-on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_sequence) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_sequence) as string), '-') || coalesce(cast(length(cast(unix_micros(tgt.__auto_cdc_run_start) as string)) as string) || ':' || cast(unix_micros(tgt.__auto_cdc_run_start) as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-') = src.__auto_cdc_locator
+on tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_run_start <=> src.__auto_cdc_locator.at_2 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_3
 when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `__auto_cdc_sent_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`__auto_cdc_sent_note`, src.__auto_cdc_control);

@@ -138,7 +138,7 @@ with rows as (
         '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": true}' as __auto_cdc_control
     union all
     select more.*, null as __auto_cdc_control from (
-    select "id", __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners"
+    select "id", __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners" as won
     ) as more
     union all
     select more.*, null as __auto_cdc_control from (
@@ -397,9 +397,9 @@ join upserts on upserts.__auto_cdc_event = evt.ctid;
 
 -- forget the keys' old sequences  (only if num_new_events)
 delete from shop.customers__auto_cdc where ctid = any (array(
-    select __auto_cdc_hidden from pg_temp."customers__auto_cdc_winners" where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from pg_temp."customers__auto_cdc_winners" as won where __auto_cdc_hidden is not null
 ));
 
 -- remember the keys' sequences  (only if num_new_events)
 insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind)
-select "id", __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners";
+select "id", __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners" as won;

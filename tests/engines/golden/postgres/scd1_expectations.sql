@@ -138,7 +138,7 @@ with rows as (
         '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
     union all
     select more.*, null as __auto_cdc_control from (
-    select "id", __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners"
+    select "id", __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners" as won
     ) as more
 )
 select
@@ -381,7 +381,7 @@ begin
     perform set_config('enable_memoize', 'off', true);
     update shop.customers__auto_cdc as tgt set __auto_cdc_sequence = changed.__auto_cdc_sequence, __auto_cdc_kind = changed.__auto_cdc_kind
 from (
-select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners" where __auto_cdc_hidden is not null
+select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners" as won where __auto_cdc_hidden is not null
 ) as changed
 where tgt.ctid = changed.locator;
     perform set_config('enable_memoize', __auto_cdc_usual, true);
@@ -390,7 +390,7 @@ $__auto_cdc_0$;
 
 -- remember the sequences of new keys  (only if num_new_events)
 insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind)
-select "id", __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners" where __auto_cdc_hidden is null;
+select "id", __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners" as won where __auto_cdc_hidden is null;
 
 -- create the quarantine
 create table shop.customers__auto_cdc_quarantine as

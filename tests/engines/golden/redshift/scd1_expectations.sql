@@ -53,29 +53,19 @@ drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 create table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
 from (
-select
-    src."id" as "id",
-    src."name" as "name",
-    src."note" as "note",
-    src."changed_at" as "changed_at",
-    src.__auto_cdc_sequence as __auto_cdc_sequence,
-    src.__auto_cdc_kind as __auto_cdc_kind
-from shop."customers__auto_cdc_checked_c0ffee000002" as src
-where not src.__auto_cdc_dropped
-) as src;
-
--- choose each key's greatest event
-drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
--- auto_cdc: next statement
-create table shop."customers__auto_cdc_winners_c0ffee000002" as
-select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
-from (
-with ranked as (
-    select evt.__auto_cdc_row as __auto_cdc_event, evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind,
-        row_number() over (partition by evt."id" order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop."customers__auto_cdc_stage_c0ffee000002" as evt where true
+with evaluated as (
+    select
+        src."id" as "id",
+        src."name" as "name",
+        src."note" as "note",
+        src."changed_at" as "changed_at",
+        src.__auto_cdc_sequence as __auto_cdc_sequence,
+        src.__auto_cdc_kind as __auto_cdc_kind
+    from shop."customers__auto_cdc_checked_c0ffee000002" as src
+    where not src.__auto_cdc_dropped
 )
-select __auto_cdc_event, "id", __auto_cdc_sequence, __auto_cdc_kind from ranked where __auto_cdc_place = 1
+select src.*, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place
+from evaluated as src
 ) as src;
 
 -- check the events
@@ -112,7 +102,11 @@ variants as (
 ),
 places as (
     select var."id", var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join (
+        select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where true and evt.__auto_cdc_place = 1
+    ) as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."id", var.__auto_cdc_sequence
 ),
 ties as (
@@ -201,12 +195,9 @@ create table shop.customers (
 
 -- create the target
 insert into shop.customers ("id", "name", "note", "changed_at")
-with upserts as (
-    select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
-)
 select evt."id", evt."name", evt."note", evt."changed_at"
 from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row;
+where true and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert';
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
@@ -221,7 +212,11 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
-select "id", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002"
+select "id", __auto_cdc_sequence, __auto_cdc_kind from (
+    select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where true and evt.__auto_cdc_place = 1
+) as won
 ) as more
 ) as told
 cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn;
@@ -241,8 +236,6 @@ select __auto_cdc_sequence from shop.customers__auto_cdc
 
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_checked_c0ffee000002";
 
@@ -313,7 +306,7 @@ with evaluated as (
     where not src.__auto_cdc_dropped
 ),
 told as (
-    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_control as varchar(65535)), '-') as __auto_cdc_hidden
+    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') end as __auto_cdc_hidden, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place
     from evaluated as src
     left join shop.customers__auto_cdc as cmp on src."id" = cmp."id"
 )
@@ -326,22 +319,9 @@ select
     __auto_cdc_sequence,
     __auto_cdc_kind,
     __auto_cdc_is_new,
-    __auto_cdc_is_late
+    __auto_cdc_is_late,
+    __auto_cdc_place
 from told
-) as src;
-
--- choose each key's greatest event
-drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
--- auto_cdc: next statement
-create table shop."customers__auto_cdc_winners_c0ffee000002" as
-select src.*, cast(row_number() over () as varchar(20)) as __auto_cdc_row
-from (
-with ranked as (
-    select evt.__auto_cdc_row as __auto_cdc_event, evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden,
-        row_number() over (partition by evt."id" order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop."customers__auto_cdc_stage_c0ffee000002" as evt where evt.__auto_cdc_is_new
-)
-select __auto_cdc_event, "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
 
 -- check the events
@@ -378,7 +358,11 @@ variants as (
 ),
 places as (
     select var."id", var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join (
+        select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."id", var.__auto_cdc_sequence
 ),
 ties as (
@@ -389,11 +373,19 @@ ties as (
     from places
 ),
 further as (
-    select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows
+    select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows, (select count(*) from (
+        select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won where __auto_cdc_kind = 'upsert') as num_upserted_rows
     from (
         select coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-') as __auto_cdc_locator, won.__auto_cdc_kind
         from shop.customers as tgt
-        join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."id" = tgt."id"
+        join (
+            select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+            from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+            where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+        ) as won on won."id" = tgt."id"
     ) as gone
 )
 select *
@@ -470,7 +462,11 @@ select
     cast('gone' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535)) || ':' || cast(won."id" as varchar(65535)), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
+select coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535)) || ':' || cast(won."id" as varchar(65535)), '-') from (
+    select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+) as won
 ) as gone(place) where place is not null
 union all
 -- only if num_new_events
@@ -489,19 +485,11 @@ select
     born."note",
     born."changed_at"
 from (
-with upserts as (
-    select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
-)
 select evt."id", evt."name", evt."note", evt."changed_at"
 from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
+where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert'
 ) as born("id", "name", "note", "changed_at")
 ) as row_born;
-
--- count what is written  (only if num_new_events)
-select
-    count(case when __auto_cdc_step = 1 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from shop."customers__auto_cdc_target_changes_c0ffee000002";
 
 -- write down what becomes of shop.customers__auto_cdc  (only if num_new_events)
 drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002"
@@ -528,7 +516,11 @@ select
     cast('gone' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select __auto_cdc_hidden from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_hidden is not null
+select __auto_cdc_hidden from (
+    select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+) as won where __auto_cdc_hidden is not null
 ) as gone(place) where place is not null
 union all
 -- only if num_new_events
@@ -537,7 +529,7 @@ select
     cast(row_born.__auto_cdc_sequence as timestamp without time zone) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as varchar(65535)) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as varchar(65535)) as __auto_cdc_control,
-    coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_control as varchar(65535)), '-') as __auto_cdc_locator,
+    coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(row_born.__auto_cdc_kind as varchar(65535)), '-') as __auto_cdc_locator,
     cast('born' as varchar(65535)) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
@@ -547,12 +539,16 @@ select
     born.__auto_cdc_kind,
     cast(null as varchar(65535)) as __auto_cdc_control
 from (
-select "id", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002"
+select "id", __auto_cdc_sequence, __auto_cdc_kind from (
+    select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+) as won
 ) as born("id", __auto_cdc_sequence, __auto_cdc_kind)
 ) as row_born;
 
 -- write down what is left to do  (only if num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_winners_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_checked_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}''\\nwhere __auto_cdc_kind = ''journal'' and substr(__auto_cdc_control, 1, 13) = ''c0ffee000002 ''"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_checked_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}''\\nwhere __auto_cdc_kind = ''journal'' and substr(__auto_cdc_control, 1, 13) = ''c0ffee000002 ''"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
 -- see whose turn it is  (only if num_new_events)
@@ -569,7 +565,7 @@ insert into shop.customers ("id", "name", "note", "changed_at")
 select "id", "name", "note", "changed_at" from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
 -- change shop.customers__auto_cdc  (only if num_new_events)
-delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_control as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_control as varchar(65535)), '-') in (
+delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') in (
 select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
 
@@ -578,13 +574,11 @@ insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind
 select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
 -- note that all is written  (only if num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_checked_c0ffee000002"
 -- auto_cdc: next statement

@@ -49,27 +49,19 @@ from shop."customers__auto_cdc_checked_c0ffee000002" as chk;
 create or replace transient table shop."customers__auto_cdc_stage_c0ffee000002" as
 select src.*, uuid_string() as __auto_cdc_row
 from (
-select
-    src."ID" as "ID",
-    src."NAME" as "NAME",
-    src."NOTE" as "NOTE",
-    src."CHANGED_AT" as "CHANGED_AT",
-    src.__auto_cdc_sequence as __auto_cdc_sequence,
-    src.__auto_cdc_kind as __auto_cdc_kind
-from shop."customers__auto_cdc_checked_c0ffee000002" as src
-where not src.__auto_cdc_dropped
-) as src;
-
--- choose each key's greatest event
-create or replace transient table shop."customers__auto_cdc_winners_c0ffee000002" as
-select src.*, uuid_string() as __auto_cdc_row
-from (
-with ranked as (
-    select evt.__auto_cdc_row as __auto_cdc_event, evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind,
-        row_number() over (partition by evt."ID" order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop."customers__auto_cdc_stage_c0ffee000002" as evt where true
+with evaluated as (
+    select
+        src."ID" as "ID",
+        src."NAME" as "NAME",
+        src."NOTE" as "NOTE",
+        src."CHANGED_AT" as "CHANGED_AT",
+        src.__auto_cdc_sequence as __auto_cdc_sequence,
+        src.__auto_cdc_kind as __auto_cdc_kind
+    from shop."customers__auto_cdc_checked_c0ffee000002" as src
+    where not src.__auto_cdc_dropped
 )
-select __auto_cdc_event, "ID", __auto_cdc_sequence, __auto_cdc_kind from ranked where __auto_cdc_place = 1
+select src.*, row_number() over (partition by src."ID" order by src.__auto_cdc_sequence desc) as __auto_cdc_place
+from evaluated as src
 ) as src;
 
 -- check the events
@@ -106,7 +98,11 @@ variants as (
 ),
 places as (
     select var."ID", var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."ID" = var."ID" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join (
+        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where true and evt.__auto_cdc_place = 1
+    ) as won on won."ID" = var."ID" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."ID", var.__auto_cdc_sequence
 ),
 ties as (
@@ -191,12 +187,9 @@ create or replace table shop.customers (
 
 -- create the target
 insert into shop.customers ("ID", "NAME", "NOTE", "CHANGED_AT")
-with upserts as (
-    select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
-)
 select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
 from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row;
+where true and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert';
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
@@ -211,7 +204,11 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": ["NUMBER(38,0)"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "TIMESTAMP_NTZ(9)", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
-select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002"
+select "ID", __auto_cdc_sequence, __auto_cdc_kind from (
+    select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where true and evt.__auto_cdc_place = 1
+) as won
 ) as more
 ) as told
 cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
@@ -246,8 +243,6 @@ when matched then delete;
 
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_checked_c0ffee000002";
 
@@ -314,7 +309,7 @@ with evaluated as (
     where not src.__auto_cdc_dropped
 ),
 told as (
-    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_control as varchar), '-') as __auto_cdc_hidden
+    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') end as __auto_cdc_hidden, row_number() over (partition by src."ID" order by src.__auto_cdc_sequence desc) as __auto_cdc_place
     from evaluated as src
     left join shop.customers__auto_cdc as cmp on src."ID" = cmp."ID"
 )
@@ -327,20 +322,9 @@ select
     __auto_cdc_sequence,
     __auto_cdc_kind,
     __auto_cdc_is_new,
-    __auto_cdc_is_late
+    __auto_cdc_is_late,
+    __auto_cdc_place
 from told
-) as src;
-
--- choose each key's greatest event
-create or replace transient table shop."customers__auto_cdc_winners_c0ffee000002" as
-select src.*, uuid_string() as __auto_cdc_row
-from (
-with ranked as (
-    select evt.__auto_cdc_row as __auto_cdc_event, evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden,
-        row_number() over (partition by evt."ID" order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from shop."customers__auto_cdc_stage_c0ffee000002" as evt where evt.__auto_cdc_is_new
-)
-select __auto_cdc_event, "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1
 ) as src;
 
 -- check the events
@@ -377,7 +361,11 @@ variants as (
 ),
 places as (
     select var."ID", var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."ID" = var."ID" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join (
+        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won on won."ID" = var."ID" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."ID", var.__auto_cdc_sequence
 ),
 ties as (
@@ -388,11 +376,19 @@ ties as (
     from places
 ),
 further as (
-    select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows
+    select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows, (select count(*) from (
+        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won where __auto_cdc_kind = 'upsert') as num_upserted_rows
     from (
         select coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') as __auto_cdc_locator, won.__auto_cdc_kind
         from shop.customers as tgt
-        join shop."customers__auto_cdc_winners_c0ffee000002" as won on won."ID" = tgt."ID"
+        join (
+            select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+            from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+            where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+        ) as won on won."ID" = tgt."ID"
     ) as gone
 )
 select *
@@ -442,55 +438,8 @@ select
 from placed
 where __auto_cdc_place = 1;
 
--- count what is written  (only if num_new_events)
-select
-    count(case when __auto_cdc_step = 1 and __auto_cdc_action = 'born' then 1 end) as num_upserted_rows
-from (
-    select
-        cast(null as NUMBER(38,0)) as "ID",
-        cast(null as VARCHAR(16777216)) as "NAME",
-        cast(null as VARCHAR(16777216)) as "NOTE",
-        cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
-        place as __auto_cdc_locator,
-        cast('gone' as varchar) as __auto_cdc_action,
-        0 as __auto_cdc_step
-    from (
-    with gone (place) as (
-    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
-    )
-    select * from gone
-    ) as gone where place is not null
-    union all
-    select
-        cast(row_born."ID" as NUMBER(38,0)) as "ID",
-        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
-        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
-        cast(row_born."CHANGED_AT" as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
-        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') as __auto_cdc_locator,
-        cast('born' as varchar) as __auto_cdc_action,
-        1 as __auto_cdc_step
-    from (
-    select
-        born."ID",
-        born."NAME",
-        born."NOTE",
-        born."CHANGED_AT"
-    from (
-    with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
-    with upserts as (
-        select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
-    )
-    select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
-    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
-    )
-    select * from born
-    ) as born
-    ) as row_born
-) as changes;
-
 -- write down what is left to do  (only if num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    with upserts as (\\n        select __auto_cdc_event from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" where __auto_cdc_kind = ''upsert''\\n    )\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    with upserts as (\\n        select __auto_cdc_event from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" where __auto_cdc_kind = ''upsert''\\n    )\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"CHANGED_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(null as varchar) as __auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select __auto_cdc_hidden from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" where __auto_cdc_hidden is not null\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind) as (\\n    select \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind from shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(null as varchar) as __auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select __auto_cdc_hidden from shop.\\"customers__auto_cdc_winners_c0ffee000002\\" where __auto_cdc_hidden is not null\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_control as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind) as (\\n    select \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind from shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_winners_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_checked_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 ''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_control as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''done'' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = ''upsert''\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = ''upsert''\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"CHANGED_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(null as varchar) as __auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select __auto_cdc_hidden from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won where __auto_cdc_hidden is not null\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind) as (\\n    select \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(null as varchar) as __auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select __auto_cdc_hidden from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won where __auto_cdc_hidden is not null\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind) as (\\n    select \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1\\n    ) as won\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_checked_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 ''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''done'' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
 -- see whose turn it is  (only if num_new_events)
@@ -517,7 +466,11 @@ select __auto_cdc_locator from (
         0 as __auto_cdc_step
     from (
     with gone (place) as (
-    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
+    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from (
+        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won
     )
     select * from gone
     ) as gone where place is not null
@@ -538,12 +491,9 @@ select __auto_cdc_locator from (
         born."CHANGED_AT"
     from (
     with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
-    with upserts as (
-        select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
-    )
     select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert'
     )
     select * from born
     ) as born
@@ -565,7 +515,11 @@ from (
         0 as __auto_cdc_step
     from (
     with gone (place) as (
-    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from shop."customers__auto_cdc_winners_c0ffee000002" as won
+    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from (
+        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won
     )
     select * from gone
     ) as gone where place is not null
@@ -586,12 +540,9 @@ from (
         born."CHANGED_AT"
     from (
     with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
-    with upserts as (
-        select __auto_cdc_event from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_kind = 'upsert'
-    )
     select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    join upserts on upserts.__auto_cdc_event = evt.__auto_cdc_row
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert'
     )
     select * from born
     ) as born
@@ -623,7 +574,11 @@ select __auto_cdc_locator from (
         0 as __auto_cdc_step
     from (
     with gone (place) as (
-    select __auto_cdc_hidden from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from (
+        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won where __auto_cdc_hidden is not null
     )
     select * from gone
     ) as gone where place is not null
@@ -633,7 +588,7 @@ select __auto_cdc_locator from (
         cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
         cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,
         cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,
-        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_control as varchar), '-') as __auto_cdc_locator,
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_kind as varchar), '-') as __auto_cdc_locator,
         cast('born' as varchar) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -644,7 +599,11 @@ select __auto_cdc_locator from (
         cast(null as varchar) as __auto_cdc_control
     from (
     with born ("ID", __auto_cdc_sequence, __auto_cdc_kind) as (
-    select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002"
+    select "ID", __auto_cdc_sequence, __auto_cdc_kind from (
+        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won
     )
     select * from born
     ) as born
@@ -666,7 +625,11 @@ from (
         0 as __auto_cdc_step
     from (
     with gone (place) as (
-    select __auto_cdc_hidden from shop."customers__auto_cdc_winners_c0ffee000002" where __auto_cdc_hidden is not null
+    select __auto_cdc_hidden from (
+        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won where __auto_cdc_hidden is not null
     )
     select * from gone
     ) as gone where place is not null
@@ -676,7 +639,7 @@ from (
         cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
         cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,
         cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,
-        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_control as varchar), '-') as __auto_cdc_locator,
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(row_born.__auto_cdc_kind as varchar), '-') as __auto_cdc_locator,
         cast('born' as varchar) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -687,7 +650,11 @@ from (
         cast(null as varchar) as __auto_cdc_control
     from (
     with born ("ID", __auto_cdc_sequence, __auto_cdc_kind) as (
-    select "ID", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002"
+    select "ID", __auto_cdc_sequence, __auto_cdc_kind from (
+        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    ) as won
     )
     select * from born
     ) as born
@@ -699,19 +666,17 @@ select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
     cast(null as varchar) as __auto_cdc_kind,
-    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_winners_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-'), 'done' as __auto_cdc_action
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
+    coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-'), 'done' as __auto_cdc_action
 from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
-on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_control as varchar), '-') = src.__auto_cdc_locator
+on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') = src.__auto_cdc_locator
 when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src."ID", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control);
 
 -- free the working tables
 drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_winners_c0ffee000002"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_checked_c0ffee000002";
 

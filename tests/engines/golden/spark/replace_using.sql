@@ -142,7 +142,7 @@ from (
 with incoming as (
     select distinct `id` from shop.`customers__auto_cdc_stage_c0ffee000002`
 )
-select tgt.`id`, tgt.`changed_at` as __auto_cdc_sequence, coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') as __auto_cdc_locator
+select tgt.`id`, tgt.`changed_at` as __auto_cdc_sequence, named_struct('at_0', tgt.`id`) as __auto_cdc_locator
 from shop.customers as tgt join incoming as inc on inc.`id` <=> tgt.`id`
 ) as src;
 
@@ -220,7 +220,7 @@ select
     cast(null as string) as `note`,
     cast(null as string) as `operation`,
     cast(null as timestamp_ntz) as `changed_at`,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int>) as __auto_cdc_locator,
     cast('' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (select 1 as one) as nothing
@@ -251,7 +251,7 @@ select
     cast(row_born.`note` as string) as `note`,
     cast(row_born.`operation` as string) as `operation`,
     cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,
-    coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') as __auto_cdc_locator,
+    named_struct('at_0', row_born.`id`) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
@@ -296,7 +296,7 @@ select
     cast(row_born.`note` as string) as `note`,
     cast(row_born.`operation` as string) as `operation`,
     cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,
-    coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') as __auto_cdc_locator,
+    named_struct('at_0', row_born.`id`) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
     3 as __auto_cdc_step
 from (
@@ -321,7 +321,7 @@ select
 from shop.`customers__auto_cdc_target_changes_c0ffee000002`;
 
 -- write down what is left to do  (only if num_differing_rows or num_newer_keys)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp_ntz) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\'\\nwhere __auto_cdc_kind = \'journal\' and substr(__auto_cdc_control, 1, 13) = \'c0ffee000002 \'"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp_ntz) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `changed_at`, cast(null as struct<at_0: int>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`)"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\'\\nwhere __auto_cdc_kind = \'journal\' and substr(__auto_cdc_control, 1, 13) = \'c0ffee000002 \'"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
 -- see whose turn it is  (only if num_differing_rows or num_newer_keys)
@@ -343,11 +343,11 @@ where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
-select `id`, `name`, `note`, `operation`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+select `id`, `name`, `note`, `operation`, `changed_at`, cast(null as struct<at_0: int>) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 ) as src
-on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') = src.__auto_cdc_locator
+on tgt.`id` <=> src.__auto_cdc_locator.at_0
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `operation`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`changed_at`);
 

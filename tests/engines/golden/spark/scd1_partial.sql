@@ -137,7 +137,7 @@ cross join found
 cross join ties;
 
 -- create the companion
-create table shop.customers__auto_cdc using iceberg as
+create table shop.customers__auto_cdc using iceberg tblproperties ('format-version' = '2', 'write.merge.mode' = 'merge-on-read', 'write.update.mode' = 'copy-on-write') as
 select
     cast(added.`id` as int) as `id`,
     cast(added.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
@@ -240,7 +240,7 @@ with evaluated as (
     ) as src
 ),
 told as (
-    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence or (cmp.__auto_cdc_kind = 'upsert' and (cmp.__auto_cdc_floor is null or src.__auto_cdc_sequence > cmp.__auto_cdc_floor) and case when src.__auto_cdc_kind = 'upsert' then (src.`name` is not null and (cmp.`__auto_cdc_author_name` is null or src.__auto_cdc_sequence > cmp.`__auto_cdc_author_name`)) or (src.`note` is not null and (cmp.`__auto_cdc_author_note` is null or src.__auto_cdc_sequence > cmp.`__auto_cdc_author_note`)) else src.__auto_cdc_sequence < cmp.__auto_cdc_sequence and (cmp.`__auto_cdc_author_name` is null or src.__auto_cdc_sequence <> cmp.`__auto_cdc_author_name`) and (cmp.`__auto_cdc_author_note` is null or src.__auto_cdc_sequence <> cmp.`__auto_cdc_author_note`) end)) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as string)) as string) || ':' || cast(cmp.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as __auto_cdc_hidden, case when cmp.__auto_cdc_kind = 'upsert' then cmp.__auto_cdc_sequence end as __auto_cdc_latest, case when cmp.__auto_cdc_kind = 'upsert' then cmp.__auto_cdc_floor else cmp.__auto_cdc_sequence end as __auto_cdc_floor, cmp.`__auto_cdc_author_name` as `__auto_cdc_author_name`, cmp.`__auto_cdc_author_note` as `__auto_cdc_author_note`
+    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence or (cmp.__auto_cdc_kind = 'upsert' and (cmp.__auto_cdc_floor is null or src.__auto_cdc_sequence > cmp.__auto_cdc_floor) and case when src.__auto_cdc_kind = 'upsert' then (src.`name` is not null and (cmp.`__auto_cdc_author_name` is null or src.__auto_cdc_sequence > cmp.`__auto_cdc_author_name`)) or (src.`note` is not null and (cmp.`__auto_cdc_author_note` is null or src.__auto_cdc_sequence > cmp.`__auto_cdc_author_note`)) else src.__auto_cdc_sequence < cmp.__auto_cdc_sequence and (cmp.`__auto_cdc_author_name` is null or src.__auto_cdc_sequence <> cmp.`__auto_cdc_author_name`) and (cmp.`__auto_cdc_author_note` is null or src.__auto_cdc_sequence <> cmp.`__auto_cdc_author_note`) end)) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_kind) end as __auto_cdc_hidden, case when cmp.__auto_cdc_kind = 'upsert' then cmp.__auto_cdc_sequence end as __auto_cdc_latest, case when cmp.__auto_cdc_kind = 'upsert' then cmp.__auto_cdc_floor else cmp.__auto_cdc_sequence end as __auto_cdc_floor, cmp.`__auto_cdc_author_name` as `__auto_cdc_author_name`, cmp.`__auto_cdc_author_note` as `__auto_cdc_author_note`
     from evaluated as src
     left join shop.customers__auto_cdc as cmp on src.`id` = cmp.`id`
 )
@@ -302,7 +302,7 @@ group by evt.`id`
 create or replace table shop.`customers__auto_cdc_gone_c0ffee000002` using iceberg as
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
-select tgt.`id`, coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') as __auto_cdc_locator
+select tgt.`id`, named_struct('at_0', tgt.`id`) as __auto_cdc_locator
 from shop.customers as tgt
 join shop.`customers__auto_cdc_sums_c0ffee000002` as evt on evt.`id` = tgt.`id`
 ) as src;
@@ -343,7 +343,7 @@ held as (
         from judged as evt
         join place on place.`id` = evt.`id`
         where evt.__auto_cdc_shows is not null and ((evt.__auto_cdc_started_1 and not evt.__auto_cdc_opens_1) or (evt.__auto_cdc_started_2 and not evt.__auto_cdc_opens_2) or (evt.__auto_cdc_started_3 and not evt.__auto_cdc_opens_3))
-    ) as kept on kept.__auto_cdc_locator = coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-')
+    ) as kept on kept.__auto_cdc_locator = named_struct('at_0', tgt.`id`)
 )
 select
     evt.`id`,
@@ -450,7 +450,7 @@ from (
         cast(row_born.`name` as string) as `name`,
         cast(row_born.`note` as string) as `note`,
         cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') as __auto_cdc_locator,
+        named_struct('at_0', row_born.`id`) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -468,7 +468,7 @@ from (
 ) as changes;
 
 -- write down what is left to do  (only if num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select gone.__auto_cdc_locator\\n    from shop.`customers__auto_cdc_gone_c0ffee000002` as gone\\n    join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = \'delete\')\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    select won.`id`, won.`name`, won.`note`, won.`changed_at`\\n    from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    where won.__auto_cdc_writes\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select gone.__auto_cdc_locator\\n    from shop.`customers__auto_cdc_gone_c0ffee000002` as gone\\n    join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = \'delete\')\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    select won.`id`, won.`name`, won.`note`, won.`changed_at`\\n    from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    where won.__auto_cdc_writes\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_floor,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,\\n        cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        born.__auto_cdc_floor,\\n        born.`__auto_cdc_author_name`,\\n        born.`__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners_c0ffee000002`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,\\n        cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || \':\' || cast(row_born.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || \':\' || cast(row_born.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || \':\' || cast(row_born.__auto_cdc_control as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        born.__auto_cdc_floor,\\n        born.`__auto_cdc_author_name`,\\n        born.`__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners_c0ffee000002`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_floor,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_sums_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_floor, src.`__auto_cdc_author_name`, src.`__auto_cdc_author_note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_sums_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `changed_at`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select gone.__auto_cdc_locator\\n    from shop.`customers__auto_cdc_gone_c0ffee000002` as gone\\n    join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = \'delete\')\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,\\n        named_struct(\'at_0\', row_born.`id`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    select won.`id`, won.`name`, won.`note`, won.`changed_at`\\n    from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    where won.__auto_cdc_writes\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `changed_at`, cast(null as struct<at_0: int>) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `changed_at`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select gone.__auto_cdc_locator\\n    from shop.`customers__auto_cdc_gone_c0ffee000002` as gone\\n    join shop.`customers__auto_cdc_winners_c0ffee000002` as won on won.`id` = gone.`id` and (won.__auto_cdc_writes or won.__auto_cdc_kind = \'delete\')\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,\\n        named_struct(\'at_0\', row_born.`id`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`changed_at`\\n    from (\\n    select won.`id`, won.`name`, won.`note`, won.`changed_at`\\n    from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    where won.__auto_cdc_writes\\n    ) as born(`id`, `name`, `note`, `changed_at`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_floor,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,\\n        cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        born.__auto_cdc_floor,\\n        born.`__auto_cdc_author_name`,\\n        born.`__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners_c0ffee000002`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`)\\n    ) as row_born\\n    union all\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        2 as __auto_cdc_step\\n    from (\\n    select named_struct(\'at_0\', cmp.`id`, \'at_1\', cmp.__auto_cdc_kind) from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        \'layers\' as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        \'0\' as __auto_cdc_control\\n    ) as cmp\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,\\n        cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        3 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        born.__auto_cdc_floor,\\n        born.`__auto_cdc_author_name`,\\n        born.`__auto_cdc_author_note`,\\n        born.__auto_cdc_control\\n    from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        \'layers\' as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        \'1\' as __auto_cdc_control\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control, cast(null as struct<at_0: int, at_1: string>) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select __auto_cdc_hidden from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_hidden is not null\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,\\n        cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        born.__auto_cdc_floor,\\n        born.`__auto_cdc_author_name`,\\n        born.`__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners_c0ffee000002`\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`)\\n    ) as row_born\\n    union all\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as string) as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(null as string) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        2 as __auto_cdc_step\\n    from (\\n    select named_struct(\'at_0\', cmp.`id`, \'at_1\', cmp.__auto_cdc_kind) from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        \'layers\' as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        \'0\' as __auto_cdc_control\\n    ) as cmp\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,\\n        cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        3 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        born.__auto_cdc_floor,\\n        born.`__auto_cdc_author_name`,\\n        born.`__auto_cdc_author_note`,\\n        born.__auto_cdc_control\\n    from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        \'layers\' as __auto_cdc_kind,\\n        cast(null as timestamp_ntz) as __auto_cdc_floor,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n        \'1\' as __auto_cdc_control\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_floor,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_name`,\\n    cast(null as timestamp_ntz) as `__auto_cdc_author_note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_sums_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    named_struct(\'at_0\', tgt.`id`, \'at_1\', tgt.__auto_cdc_kind), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_1\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_floor, src.`__auto_cdc_author_name`, src.`__auto_cdc_author_note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_sums_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
 -- see whose turn it is  (only if num_new_events)
@@ -504,7 +504,7 @@ select __auto_cdc_locator from (
         cast(row_born.`name` as string) as `name`,
         cast(row_born.`note` as string) as `note`,
         cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') as __auto_cdc_locator,
+        named_struct('at_0', row_born.`id`) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -524,7 +524,7 @@ where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
-select `id`, `name`, `note`, `changed_at`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+select `id`, `name`, `note`, `changed_at`, cast(null as struct<at_0: int>) as __auto_cdc_locator, __auto_cdc_action
 from (
     select
         cast(null as int) as `id`,
@@ -545,7 +545,7 @@ from (
         cast(row_born.`name` as string) as `name`,
         cast(row_born.`note` as string) as `note`,
         cast(row_born.`changed_at` as timestamp_ntz) as `changed_at`,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') as __auto_cdc_locator,
+        named_struct('at_0', row_born.`id`) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -563,7 +563,7 @@ from (
 ) as changes
 where __auto_cdc_action = 'born'
 ) as src
-on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') = src.__auto_cdc_locator
+on tgt.`id` <=> src.__auto_cdc_locator.at_0
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `changed_at`) values (src.`id`, src.`name`, src.`note`, src.`changed_at`);
 
@@ -603,7 +603,7 @@ select __auto_cdc_locator from (
         cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,
         cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,
         cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || ':' || cast(row_born.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || ':' || cast(row_born.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || ':' || cast(row_born.__auto_cdc_control as string), '-') as __auto_cdc_locator,
+        named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_kind) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -619,12 +619,68 @@ select __auto_cdc_locator from (
     select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners_c0ffee000002`
     ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`)
     ) as row_born
+    union all
+    select
+        cast(null as int) as `id`,
+        cast(null as timestamp_ntz) as __auto_cdc_sequence,
+        cast(null as string) as __auto_cdc_kind,
+        cast(null as timestamp_ntz) as __auto_cdc_floor,
+        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,
+        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,
+        cast(null as string) as __auto_cdc_control,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_kind) from (
+    select
+        cast(null as int) as `id`,
+        cast(null as timestamp_ntz) as __auto_cdc_sequence,
+        'layers' as __auto_cdc_kind,
+        cast(null as timestamp_ntz) as __auto_cdc_floor,
+        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,
+        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,
+        '0' as __auto_cdc_control
+    ) as cmp
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born.`id` as int) as `id`,
+        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
+        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
+        cast(row_born.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,
+        cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,
+        cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,
+        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
+        named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_kind) as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        3 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.__auto_cdc_sequence,
+        born.__auto_cdc_kind,
+        born.__auto_cdc_floor,
+        born.`__auto_cdc_author_name`,
+        born.`__auto_cdc_author_note`,
+        born.__auto_cdc_control
+    from (
+    select
+        cast(null as int) as `id`,
+        cast(null as timestamp_ntz) as __auto_cdc_sequence,
+        'layers' as __auto_cdc_kind,
+        cast(null as timestamp_ntz) as __auto_cdc_floor,
+        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,
+        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,
+        '1' as __auto_cdc_control
+    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control)
+    ) as row_born
 ) as changes
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
-select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control, cast(null as struct<at_0: int, at_1: string>) as __auto_cdc_locator, __auto_cdc_action
 from (
     select
         cast(null as int) as `id`,
@@ -649,7 +705,7 @@ from (
         cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,
         cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,
         cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || ':' || cast(row_born.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || ':' || cast(row_born.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || ':' || cast(row_born.__auto_cdc_control as string), '-') as __auto_cdc_locator,
+        named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_kind) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -665,6 +721,62 @@ from (
     select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners_c0ffee000002`
     ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`)
     ) as row_born
+    union all
+    select
+        cast(null as int) as `id`,
+        cast(null as timestamp_ntz) as __auto_cdc_sequence,
+        cast(null as string) as __auto_cdc_kind,
+        cast(null as timestamp_ntz) as __auto_cdc_floor,
+        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,
+        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,
+        cast(null as string) as __auto_cdc_control,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_kind) from (
+    select
+        cast(null as int) as `id`,
+        cast(null as timestamp_ntz) as __auto_cdc_sequence,
+        'layers' as __auto_cdc_kind,
+        cast(null as timestamp_ntz) as __auto_cdc_floor,
+        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,
+        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,
+        '0' as __auto_cdc_control
+    ) as cmp
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born.`id` as int) as `id`,
+        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
+        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
+        cast(row_born.__auto_cdc_floor as timestamp_ntz) as __auto_cdc_floor,
+        cast(row_born.`__auto_cdc_author_name` as timestamp_ntz) as `__auto_cdc_author_name`,
+        cast(row_born.`__auto_cdc_author_note` as timestamp_ntz) as `__auto_cdc_author_note`,
+        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
+        named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_kind) as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        3 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.__auto_cdc_sequence,
+        born.__auto_cdc_kind,
+        born.__auto_cdc_floor,
+        born.`__auto_cdc_author_name`,
+        born.`__auto_cdc_author_note`,
+        born.__auto_cdc_control
+    from (
+    select
+        cast(null as int) as `id`,
+        cast(null as timestamp_ntz) as __auto_cdc_sequence,
+        'layers' as __auto_cdc_kind,
+        cast(null as timestamp_ntz) as __auto_cdc_floor,
+        cast(null as timestamp_ntz) as `__auto_cdc_author_name`,
+        cast(null as timestamp_ntz) as `__auto_cdc_author_note`,
+        '1' as __auto_cdc_control
+    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control)
+    ) as row_born
 ) as changes
 where __auto_cdc_action = 'born'
 union all
@@ -676,10 +788,10 @@ select
     cast(null as timestamp_ntz) as `__auto_cdc_author_name`,
     cast(null as timestamp_ntz) as `__auto_cdc_author_note`,
     'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_sums_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'done' as __auto_cdc_action
+    named_struct('at_0', tgt.`id`, 'at_1', tgt.__auto_cdc_kind), 'done' as __auto_cdc_action
 from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 ) as src
-on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-') = src.__auto_cdc_locator
+on tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_1
 when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_floor, src.`__auto_cdc_author_name`, src.`__auto_cdc_author_note`, src.__auto_cdc_control);

@@ -138,7 +138,7 @@ select *
 from greedy;
 
 -- create the companion
-create table shop.customers__auto_cdc using iceberg as
+create table shop.customers__auto_cdc using iceberg tblproperties ('format-version' = '2', 'write.merge.mode' = 'merge-on-read', 'write.update.mode' = 'copy-on-write') as
 select
     cast(added.`id` as int) as `id`,
     cast(added.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
@@ -233,7 +233,7 @@ marked as (
     from evaluated as src
 ),
 past as (
-    select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') as __auto_cdc_locator from shop.customers as tgt
+    select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, named_struct('at_0', tgt.`id`) as __auto_cdc_locator from shop.customers as tgt
 ),
 paired as (
     select
@@ -431,7 +431,7 @@ select stg.`id` as `id`, stg.`name` as `name`, stg.`note` as `note`, stg.`operat
 from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) and not stg.__auto_cdc_same
 union all
 select tgt.`id`, cast(null as string) as `name`, cast(null as string) as `note`, cast(null as string) as `operation`, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as tgt
-where not exists (select 1 from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) and stg.__auto_cdc_locator = coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-'))
+where not exists (select 1 from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) and stg.__auto_cdc_locator = named_struct('at_0', tgt.`id`))
 ) as src;
 
 -- count the differences  (only if num_several_versions)
@@ -495,7 +495,7 @@ from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners_c0ffee000002` as won
+    select named_struct('at_0', won.`id`) from shop.`customers__auto_cdc_winners_c0ffee000002` as won
     ) as gone(place) where place is not null
     union all
     select
@@ -503,7 +503,7 @@ from (
         cast(row_born.`name` as string) as `name`,
         cast(row_born.`note` as string) as `note`,
         cast(row_born.`operation` as string) as `operation`,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') as __auto_cdc_locator,
+        named_struct('at_0', row_born.`id`) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -525,7 +525,7 @@ select
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
     cast(null as string) as __auto_cdc_control,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: string>) as __auto_cdc_locator,
     cast('' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (select 1 as one) as nothing
@@ -541,7 +541,7 @@ select
     cast('ended' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as string)) as string) || ':' || cast(cmp.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as value
+select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_kind) as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as ended(place, value)
 union all
@@ -551,7 +551,7 @@ select
     cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
-    coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || ':' || cast(row_born.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || ':' || cast(row_born.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || ':' || cast(row_born.__auto_cdc_control as string), '-') as __auto_cdc_locator,
+    named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_sequence, 'at_2', row_born.__auto_cdc_kind) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
@@ -563,10 +563,53 @@ select
 from (
 select __auto_cdc_sequence from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null
 ) as born(__auto_cdc_sequence)
+) as row_born
+union all
+-- only if num_snapshot_versions
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as string) as __auto_cdc_control,
+    place as __auto_cdc_locator,
+    cast('gone' as string) as __auto_cdc_action,
+    2 as __auto_cdc_step
+from (
+select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_kind) from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'layers' as __auto_cdc_kind,
+    '0' as __auto_cdc_control
+) as cmp
+) as gone(place) where place is not null
+union all
+-- only if num_snapshot_versions
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
+    cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
+    named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_sequence, 'at_2', row_born.__auto_cdc_kind) as __auto_cdc_locator,
+    cast('born' as string) as __auto_cdc_action,
+    3 as __auto_cdc_step
+from (
+select
+    born.`id`,
+    born.__auto_cdc_sequence,
+    born.__auto_cdc_kind,
+    born.__auto_cdc_control
+from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'layers' as __auto_cdc_kind,
+    '1' as __auto_cdc_control
+) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
 ) as row_born;
 
 -- write down what is left to do  (only if num_new_events or num_snapshot_versions)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(cast(length(cast(won.`id` as string)) as string) || \':\' || cast(won.`id` as string), \'-\') from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`\\n    from (\\n    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = \'upsert\'\\n    ) as born(`id`, `name`, `note`, `operation`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select coalesce(cast(length(cast(won.`id` as string)) as string) || \':\' || cast(won.`id` as string), \'-\') from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        coalesce(cast(length(cast(row_born.`id` as string)) as string) || \':\' || cast(row_born.`id` as string), \'-\') as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`\\n    from (\\n    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = \'upsert\'\\n    ) as born(`id`, `name`, `note`, `operation`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`) values (src.`id`, src.`name`, src.`note`, src.`operation`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select named_struct(\'at_0\', won.`id`) from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        named_struct(\'at_0\', row_born.`id`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`\\n    from (\\n    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = \'upsert\'\\n    ) as born(`id`, `name`, `note`, `operation`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, cast(null as struct<at_0: int>) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as string) as `operation`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select named_struct(\'at_0\', won.`id`) from shop.`customers__auto_cdc_winners_c0ffee000002` as won\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`operation` as string) as `operation`,\\n        named_struct(\'at_0\', row_born.`id`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`operation`\\n    from (\\n    select `id`, `name`, `note`, `operation` from shop.`customers__auto_cdc_winners_c0ffee000002` where __auto_cdc_kind = \'upsert\'\\n    ) as born(`id`, `name`, `note`, `operation`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`) values (src.`id`, src.`name`, src.`note`, src.`operation`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: string>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    named_struct(\'at_0\', tgt.`id`, \'at_1\', tgt.__auto_cdc_sequence, \'at_2\', tgt.__auto_cdc_kind), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_2\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
 -- see whose turn it is  (only if num_new_events or num_snapshot_versions)
@@ -592,7 +635,7 @@ select __auto_cdc_locator from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners_c0ffee000002` as won
+    select named_struct('at_0', won.`id`) from shop.`customers__auto_cdc_winners_c0ffee000002` as won
     ) as gone(place) where place is not null
     union all
     select
@@ -600,7 +643,7 @@ select __auto_cdc_locator from (
         cast(row_born.`name` as string) as `name`,
         cast(row_born.`note` as string) as `note`,
         cast(row_born.`operation` as string) as `operation`,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') as __auto_cdc_locator,
+        named_struct('at_0', row_born.`id`) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -618,7 +661,7 @@ where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
-select `id`, `name`, `note`, `operation`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+select `id`, `name`, `note`, `operation`, cast(null as struct<at_0: int>) as __auto_cdc_locator, __auto_cdc_action
 from (
     select
         cast(null as int) as `id`,
@@ -629,7 +672,7 @@ from (
         cast('gone' as string) as __auto_cdc_action,
         0 as __auto_cdc_step
     from (
-    select coalesce(cast(length(cast(won.`id` as string)) as string) || ':' || cast(won.`id` as string), '-') from shop.`customers__auto_cdc_winners_c0ffee000002` as won
+    select named_struct('at_0', won.`id`) from shop.`customers__auto_cdc_winners_c0ffee000002` as won
     ) as gone(place) where place is not null
     union all
     select
@@ -637,7 +680,7 @@ from (
         cast(row_born.`name` as string) as `name`,
         cast(row_born.`note` as string) as `note`,
         cast(row_born.`operation` as string) as `operation`,
-        coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') as __auto_cdc_locator,
+        named_struct('at_0', row_born.`id`) as __auto_cdc_locator,
         cast('born' as string) as __auto_cdc_action,
         1 as __auto_cdc_step
     from (
@@ -653,7 +696,7 @@ from (
 ) as changes
 where __auto_cdc_action = 'born'
 ) as src
-on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') = src.__auto_cdc_locator
+on tgt.`id` <=> src.__auto_cdc_locator.at_0
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `operation`) values (src.`id`, src.`name`, src.`note`, src.`operation`);
 
@@ -671,7 +714,7 @@ where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
-select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: string>) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
@@ -680,14 +723,14 @@ select
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
     'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'done' as __auto_cdc_action
+    named_struct('at_0', tgt.`id`, 'at_1', tgt.__auto_cdc_sequence, 'at_2', tgt.__auto_cdc_kind), 'done' as __auto_cdc_action
 from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'ended'
 ) as src
-on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-') = src.__auto_cdc_locator
+on tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_2
 when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence

@@ -241,7 +241,7 @@ from bounded as evt
 ) as src;
 
 -- create the companion
-create table shop.customers__auto_cdc using iceberg as
+create table shop.customers__auto_cdc using iceberg tblproperties ('format-version' = '2', 'write.merge.mode' = 'merge-on-read', 'write.update.mode' = 'copy-on-write') as
 select
     cast(added.`id` as int) as `id`,
     cast(added.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
@@ -367,7 +367,7 @@ marked as (
     from evaluated as src
 ),
 past as (
-    select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || ':' || cast(tgt.`__START_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || ':' || cast(tgt.`__END_AT` as string), '-') as __auto_cdc_locator from shop.customers as tgt where tgt.`__END_AT` is null
+    select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, named_struct('at_0', tgt.`id`, 'at_1', tgt.`__START_AT`, 'at_2', tgt.`__END_AT`) as __auto_cdc_locator from shop.customers as tgt where tgt.`__END_AT` is null
 ),
 paired as (
     select
@@ -602,7 +602,7 @@ create or replace table shop.`customers__auto_cdc_events_c0ffee000002` using ice
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with past_rows as (
-    select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || ':' || cast(tgt.`__START_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || ':' || cast(tgt.`__END_AT` as string), '-') as __auto_cdc_locator from shop.customers as tgt where tgt.`__END_AT` is null
+    select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, named_struct('at_0', tgt.`id`, 'at_1', tgt.`__START_AT`, 'at_2', tgt.`__END_AT`) as __auto_cdc_locator from shop.customers as tgt where tgt.`__END_AT` is null
 ),
 moving_rows as (
     select stg.* from past_rows as stg
@@ -664,7 +664,7 @@ create or replace table shop.`customers__auto_cdc_stored_c0ffee000002` using ice
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 select tgt.`id`,
-    tgt.`__START_AT` as __auto_cdc_sequence, tgt.`__END_AT` as __auto_cdc_old_end, coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || ':' || cast(tgt.`__START_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || ':' || cast(tgt.`__END_AT` as string), '-') as __auto_cdc_locator
+    tgt.`__START_AT` as __auto_cdc_sequence, tgt.`__END_AT` as __auto_cdc_old_end, named_struct('at_0', tgt.`id`, 'at_1', tgt.`__START_AT`, 'at_2', tgt.`__END_AT`) as __auto_cdc_locator
 from shop.customers as tgt
 join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = tgt.`id`
 where tgt.`__END_AT` is null or tgt.`__END_AT` >= (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place = 1)
@@ -705,7 +705,7 @@ affected as (
         reached.__auto_cdc_old_end,
         reached.__auto_cdc_locator
     from shop.customers as tgt
-    join reached on reached.__auto_cdc_locator = coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || ':' || cast(tgt.`__START_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || ':' || cast(tgt.`__END_AT` as string), '-')
+    join reached on reached.__auto_cdc_locator = named_struct('at_0', tgt.`id`, 'at_1', tgt.`__START_AT`, 'at_2', tgt.`__END_AT`)
 ),
 inside as (
     select
@@ -713,7 +713,7 @@ inside as (
         cmp.__auto_cdc_sequence,
         cmp.__auto_cdc_run_start,
         cmp.`note`,
-        coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as string)) as string) || ':' || cast(cmp.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as string)) as string) || ':' || cast(cmp.__auto_cdc_run_start as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as __auto_cdc_hidden
+        named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as __auto_cdc_hidden
     from shop.customers__auto_cdc as cmp
     join affected on affected.`id` = cmp.`id` and affected.__auto_cdc_sequence = cmp.__auto_cdc_run_start
         and (affected.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < affected.__auto_cdc_old_end)
@@ -730,11 +730,11 @@ select
     evt.`operation` as `operation`,
     evt.__auto_cdc_sequence as __auto_cdc_sequence,
     evt.__auto_cdc_kind as __auto_cdc_kind,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz>) as __auto_cdc_locator,
     cast(null as timestamp_ntz) as __auto_cdc_old_end,
-    cast(null as string) as __auto_cdc_hidden,
+    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: string>) as __auto_cdc_hidden,
     cast(null as timestamp_ntz) as __auto_cdc_run_start,
-    cast(null as string) as __auto_cdc_shows
+    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz>) as __auto_cdc_shows
 from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 union all
 select
@@ -760,7 +760,7 @@ select
     tgt.`operation` as `operation`,
     cmp.__auto_cdc_sequence as __auto_cdc_sequence,
     'upsert' as __auto_cdc_kind,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz>) as __auto_cdc_locator,
     cast(null as timestamp_ntz) as __auto_cdc_old_end,
     cmp.__auto_cdc_hidden as __auto_cdc_hidden,
     cmp.__auto_cdc_run_start as __auto_cdc_run_start,
@@ -777,11 +777,11 @@ select
     cast(null as string) as `operation`,
     tgt.__auto_cdc_old_end as __auto_cdc_sequence,
     'delete' as __auto_cdc_kind,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz>) as __auto_cdc_locator,
     cast(null as timestamp_ntz) as __auto_cdc_old_end,
-    cast(null as string) as __auto_cdc_hidden,
+    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: string>) as __auto_cdc_hidden,
     cast(null as timestamp_ntz) as __auto_cdc_run_start,
-    cast(null as string) as __auto_cdc_shows
+    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz>) as __auto_cdc_shows
 from affected as tgt
 where tgt.__auto_cdc_old_end is not null and not exists (
     select 1 from reached as next
@@ -795,11 +795,11 @@ select
     cast(null as string) as `operation`,
     cmp.__auto_cdc_sequence as __auto_cdc_sequence,
     'delete' as __auto_cdc_kind,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz>) as __auto_cdc_locator,
     cast(null as timestamp_ntz) as __auto_cdc_old_end,
-    coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as string)) as string) || ':' || cast(cmp.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as string)) as string) || ':' || cast(cmp.__auto_cdc_run_start as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as __auto_cdc_hidden,
+    named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as __auto_cdc_hidden,
     cast(null as timestamp_ntz) as __auto_cdc_run_start,
-    cast(null as string) as __auto_cdc_shows
+    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz>) as __auto_cdc_shows
 from shop.customers__auto_cdc as cmp
 join touched on touched.`id` = cmp.`id` and cmp.__auto_cdc_sequence > touched.__auto_cdc_first
 where cmp.__auto_cdc_kind = 'delete' and not exists (
@@ -904,7 +904,7 @@ crossed as (
         or (end_at is null and next_start_at is not null)
 ),
 orphaned as (
-    select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as string)) as string) || ':' || cast(cmp.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as string)) as string) || ':' || cast(cmp.__auto_cdc_run_start as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator
+    select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as locator
     from shop.customers__auto_cdc as cmp
     join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = cmp.`id`
     where cmp.__auto_cdc_kind = 'upsert'
@@ -932,7 +932,7 @@ select
     cast(null as string) as `operation`,
     cast(null as timestamp_ntz) as `__START_AT`,
     cast(null as timestamp_ntz) as `__END_AT`,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz>) as __auto_cdc_locator,
     cast('' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (select 1 as one) as nothing
@@ -965,7 +965,7 @@ select
     cast(row_born.`operation` as string) as `operation`,
     cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,
     cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,
-    coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') || coalesce(cast(length(cast(row_born.`__START_AT` as string)) as string) || ':' || cast(row_born.`__START_AT` as string), '-') || coalesce(cast(length(cast(row_born.`__END_AT` as string)) as string) || ':' || cast(row_born.`__END_AT` as string), '-') as __auto_cdc_locator,
+    named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
@@ -1032,7 +1032,7 @@ select
     cast(row_born.`operation` as string) as `operation`,
     cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,
     cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,
-    coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') || coalesce(cast(length(cast(row_born.`__START_AT` as string)) as string) || ':' || cast(row_born.`__START_AT` as string), '-') || coalesce(cast(length(cast(row_born.`__END_AT` as string)) as string) || ':' || cast(row_born.`__END_AT` as string), '-') as __auto_cdc_locator,
+    named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
     4 as __auto_cdc_step
 from (
@@ -1092,7 +1092,7 @@ select
     cast(row_born.`operation` as string) as `operation`,
     cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,
     cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,
-    coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') || coalesce(cast(length(cast(row_born.`__START_AT` as string)) as string) || ':' || cast(row_born.`__START_AT` as string), '-') || coalesce(cast(length(cast(row_born.`__END_AT` as string)) as string) || ':' || cast(row_born.`__END_AT` as string), '-') as __auto_cdc_locator,
+    named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
     6 as __auto_cdc_step
 from (
@@ -1118,7 +1118,7 @@ from (
     from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
-left join shop.customers as before on evt.__auto_cdc_continues and coalesce(cast(length(cast(before.`id` as string)) as string) || ':' || cast(before.`id` as string), '-') || coalesce(cast(length(cast(before.`__START_AT` as string)) as string) || ':' || cast(before.`__START_AT` as string), '-') || coalesce(cast(length(cast(before.`__END_AT` as string)) as string) || ':' || cast(before.`__END_AT` as string), '-') = evt.__auto_cdc_locator
+left join shop.customers as before on evt.__auto_cdc_continues and named_struct('at_0', before.`id`, 'at_1', before.`__START_AT`, 'at_2', before.`__END_AT`) = evt.__auto_cdc_locator
 where evt.__auto_cdc_kind = 'upsert'
 ) as born(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`)
 ) as row_born
@@ -1161,7 +1161,7 @@ select
     cast(null as timestamp_ntz) as __auto_cdc_run_start,
     cast(null as string) as `note`,
     cast(null as string) as __auto_cdc_control,
-    cast(null as string) as __auto_cdc_locator,
+    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: string>) as __auto_cdc_locator,
     cast('' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (select 1 as one) as nothing
@@ -1179,7 +1179,7 @@ select
     cast('ended' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select coalesce(cast(length(cast(cmp.`id` as string)) as string) || ':' || cast(cmp.`id` as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as string)) as string) || ':' || cast(cmp.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as string)) as string) || ':' || cast(cmp.__auto_cdc_run_start as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as string)) as string) || ':' || cast(cmp.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_control as string)) as string) || ':' || cast(cmp.__auto_cdc_control as string), '-') as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as value
+select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as ended(place, value)
 union all
@@ -1191,7 +1191,7 @@ select
     cast(row_born.__auto_cdc_run_start as timestamp_ntz) as __auto_cdc_run_start,
     cast(row_born.`note` as string) as `note`,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
-    coalesce(cast(length(cast(row_born.`id` as string)) as string) || ':' || cast(row_born.`id` as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_sequence as string)) as string) || ':' || cast(row_born.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_run_start as string)) as string) || ':' || cast(row_born.__auto_cdc_run_start as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as string)) as string) || ':' || cast(row_born.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(row_born.__auto_cdc_control as string)) as string) || ':' || cast(row_born.__auto_cdc_control as string), '-') as __auto_cdc_locator,
+    named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_sequence, 'at_2', row_born.__auto_cdc_run_start, 'at_3', row_born.__auto_cdc_kind) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
     1 as __auto_cdc_step
 from (
@@ -1205,10 +1205,63 @@ select
 from (
 select __auto_cdc_sequence from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null
 ) as born(__auto_cdc_sequence)
+) as row_born
+union all
+-- only if num_snapshot_versions
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    cast(null as string) as __auto_cdc_kind,
+    cast(null as timestamp_ntz) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    cast(null as string) as __auto_cdc_control,
+    place as __auto_cdc_locator,
+    cast('gone' as string) as __auto_cdc_action,
+    2 as __auto_cdc_step
+from (
+select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'layers' as __auto_cdc_kind,
+    cast(null as timestamp_ntz) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    '0' as __auto_cdc_control
+) as cmp
+) as gone(place) where place is not null
+union all
+-- only if num_snapshot_versions
+select
+    cast(row_born.`id` as int) as `id`,
+    cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
+    cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
+    cast(row_born.__auto_cdc_run_start as timestamp_ntz) as __auto_cdc_run_start,
+    cast(row_born.`note` as string) as `note`,
+    cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
+    named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_sequence, 'at_2', row_born.__auto_cdc_run_start, 'at_3', row_born.__auto_cdc_kind) as __auto_cdc_locator,
+    cast('born' as string) as __auto_cdc_action,
+    3 as __auto_cdc_step
+from (
+select
+    born.`id`,
+    born.__auto_cdc_sequence,
+    born.__auto_cdc_kind,
+    born.__auto_cdc_run_start,
+    born.`note`,
+    born.__auto_cdc_control
+from (
+select
+    cast(null as int) as `id`,
+    cast(null as timestamp_ntz) as __auto_cdc_sequence,
+    'layers' as __auto_cdc_kind,
+    cast(null as timestamp_ntz) as __auto_cdc_run_start,
+    cast(null as string) as `note`,
+    '1' as __auto_cdc_control
+) as born(`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control)
 ) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp_ntz) as `__START_AT`,\\n    cast(null as timestamp_ntz) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || \':\' || cast(tgt.`__START_AT` as string), \'-\') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || \':\' || cast(tgt.`__END_AT` as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as string)) as string) || \':\' || cast(tgt.__auto_cdc_run_start as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\'), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non coalesce(cast(length(cast(tgt.`id` as string)) as string) || \':\' || cast(tgt.`id` as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || \':\' || cast(tgt.__auto_cdc_sequence as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as string)) as string) || \':\' || cast(tgt.__auto_cdc_run_start as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || \':\' || cast(tgt.__auto_cdc_kind as string), \'-\') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || \':\' || cast(tgt.__auto_cdc_control as string), \'-\') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp_ntz) as `__START_AT`,\\n    cast(null as timestamp_ntz) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.`__START_AT` <=> src.__auto_cdc_locator.at_1 and tgt.`__END_AT` <=> src.__auto_cdc_locator.at_2\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: string>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    named_struct(\'at_0\', tgt.`id`, \'at_1\', tgt.__auto_cdc_sequence, \'at_2\', tgt.__auto_cdc_run_start, \'at_3\', tgt.__auto_cdc_kind), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_run_start <=> src.__auto_cdc_locator.at_2 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_3\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
 -- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
@@ -1231,7 +1284,7 @@ where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
-select `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+select `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz>) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
@@ -1239,7 +1292,7 @@ select `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_l
 from shop.`customers__auto_cdc_target_changes_c0ffee000002`
 where __auto_cdc_action = 'ended'
 ) as src
-on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.`__START_AT` as string)) as string) || ':' || cast(tgt.`__START_AT` as string), '-') || coalesce(cast(length(cast(tgt.`__END_AT` as string)) as string) || ':' || cast(tgt.`__END_AT` as string), '-') = src.__auto_cdc_locator
+on tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.`__START_AT` <=> src.__auto_cdc_locator.at_1 and tgt.`__END_AT` <=> src.__auto_cdc_locator.at_2
 when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'ended' then update set `__END_AT` = src.`__END_AT`
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`);
@@ -1260,7 +1313,7 @@ where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
-select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as string) as __auto_cdc_locator, __auto_cdc_action
+select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: string>) as __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
@@ -1271,14 +1324,14 @@ select
     cast(null as timestamp_ntz) as __auto_cdc_run_start,
     cast(null as string) as `note`,
     'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
-    coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as string)) as string) || ':' || cast(tgt.__auto_cdc_run_start as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-'), 'done' as __auto_cdc_action
+    named_struct('at_0', tgt.`id`, 'at_1', tgt.__auto_cdc_sequence, 'at_2', tgt.__auto_cdc_run_start, 'at_3', tgt.__auto_cdc_kind), 'done' as __auto_cdc_action
 from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
 union all
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
 from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'ended'
 ) as src
-on coalesce(cast(length(cast(tgt.`id` as string)) as string) || ':' || cast(tgt.`id` as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_sequence as string)) as string) || ':' || cast(tgt.__auto_cdc_sequence as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_run_start as string)) as string) || ':' || cast(tgt.__auto_cdc_run_start as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as string)) as string) || ':' || cast(tgt.__auto_cdc_kind as string), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_control as string)) as string) || ':' || cast(tgt.__auto_cdc_control as string), '-') = src.__auto_cdc_locator
+on tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_run_start <=> src.__auto_cdc_locator.at_2 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_3
 when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence

@@ -18,12 +18,10 @@ from (
 
 -- choose each key's greatest event
 create temporary table pg_temp."customers__auto_cdc_winners" on commit drop as
-with ranked as (
-    select evt.ctid as __auto_cdc_event, evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind,
-        row_number() over (partition by evt."id" order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from pg_temp."customers__auto_cdc_stage" as evt where true
-)
-select __auto_cdc_event, "id", __auto_cdc_sequence, __auto_cdc_kind from ranked where __auto_cdc_place = 1;
+select distinct on (evt."id")
+    evt.ctid as __auto_cdc_event, evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind
+from pg_temp."customers__auto_cdc_stage" as evt where true
+order by evt."id", evt.__auto_cdc_sequence desc;
 do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
@@ -163,12 +161,10 @@ from told;
 
 -- choose each key's greatest event
 create temporary table pg_temp."customers__auto_cdc_winners" on commit drop as
-with ranked as (
-    select evt.ctid as __auto_cdc_event, evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden,
-        row_number() over (partition by evt."id" order by evt.__auto_cdc_sequence desc) as __auto_cdc_place
-    from pg_temp."customers__auto_cdc_stage" as evt where evt.__auto_cdc_is_new
-)
-select __auto_cdc_event, "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_hidden from ranked where __auto_cdc_place = 1;
+select distinct on (evt."id")
+    evt.ctid as __auto_cdc_event, evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+from pg_temp."customers__auto_cdc_stage" as evt where evt.__auto_cdc_is_new
+order by evt."id", evt.__auto_cdc_sequence desc;
 do $analyze$
 declare
     usual text := current_setting('default_statistics_target');

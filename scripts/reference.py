@@ -61,8 +61,9 @@ SETUPS = (
     Setup(
         "DuckLake with its catalog in PostgreSQL",
         "ducklake",
-        "**run in part**, by `make test-ducklake`, with several processes that write one target, and some that are killed"
-        " ([what exactly](docs/guides/ducklake.md#what-is-not-served))",
+        "**run in part**, by `make test-ducklake`: the worked examples, bad input, streams, bitemporal tables, partial"
+        " updates, change feeds, a sample of random streams, several processes that write one target, and some that are"
+        " killed ([what exactly](docs/guides/ducklake.md#what-is-tested))",
         lacks="columns that are structs, `ENUM`, `UNION`, `BIT`, `BIGNUM` or arrays of a fixed size; wider columns but"
         " integers and decimals of the same scale; keys, `unique`, `check` and collations in contracts; indexes",
     ),
@@ -75,7 +76,8 @@ SETUPS = (
     Setup(
         "Sail 0.7 with Delta",
         "spark",
-        "**run in part**, by `make test-sail`, with runs that are stopped",
+        "**run in part**, by `make test-sail`: the worked examples, random streams of every kind, runs that are stopped, and"
+        " two at once; not a place for tables that are to stay",
         (("file_format", "delta"),),
     ),
     Setup("Databricks with Delta", "databricks", lacks="wider columns"),

@@ -1,6 +1,7 @@
 """Runs on an engine without transactions: written down first, then done, so that one that was stopped can be finished.
 
-Not here: which rows there are to write (`scd.writes` says it of each step).
+Not here: which rows there are to write (`scd.writes` says it of each step), and the statements that write them
+(`materializations.row_changes`).
 
 A run on a target that goes on first puts everything that is to change into two working tables, one for the target and
 one for the companion; but for what working tables have already, from which the same rows come until the run ends. Then
@@ -38,14 +39,12 @@ from dataclasses import replace
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.plan import Part, Plan, Rule, Step, Turn, Write, whenever_sent
+from dbt_auto_cdc.materializations.row_changes import UNION, RowChanges
+from dbt_auto_cdc.plan import Plan, Rule, Step, Turn, Write, whenever_sent
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.sql import Query, comma, indented, is_read
+from dbt_auto_cdc.sql import Query, comma
 from dbt_auto_cdc.state import State
 
-GONE, BORN, ENDED, DONE = "gone", "born", "ended", "done"
-_UNION = "\nunion all\n"
-_NO_ROW = "(select 1 as one) as nothing\nwhere false"
 WORKING = (names.TARGET_CHANGES, names.COMPANION_CHANGES)
 _NOTED = "write down what is left to do"
 _CROSSED_OFF = "cross it off"
@@ -68,203 +67,6 @@ _TOUCHED = (
 )
 IS_WRITING = "another run of it is writing; run it again when that one has ended"
 _BUILT_TWICE = "another run of it built the target at the same time, so that it is not complete; run it again"
-
-
-class _Changes:
-    """What a run is going to do to one relation, and the working table that holds it."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        tables: tuple[str, str],
-        types: Mapping[str, str],
-        *,
-        identity: Mapping[str, str],
-        changing: tuple[str, ...],
-    ) -> None:
-        self.engine = engine
-        self.relation, self.table = tables
-        self.types, self.identity = types, identity
-        self.changing = changing
-        self.writes: list[tuple[Step, Write]] = []
-
-    def wrote_down(self, whenever: tuple[str, ...]) -> Iterable[Step]:
-        """Put the rows that go, come and end into the working table. Out: each with what tells it.
-
-        The table is there `whenever` the statements are sent that read it, if need be without a row.
-        """
-        if self.writes and not self.is_settled:
-            nothing = Part(self._row({}, place=self._null_place, action=("", 0)) + _NO_ROW)
-            parts = (nothing, *self._parts())
-            sql = self.engine.refill(self.table)
-            yield Step(f"write down what becomes of {self.relation}", sql, whenever, parts=parts)
-        yield from self._counted(whenever)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether the rows come from working tables alone, and all or none of them: nothing need be written down."""
-        queries = [
-            query.render()
-            for _, write in self.writes
-            for query in (write.gone, write.born, write.ended)
-            if query is not None
-        ]
-        reads = any(is_read(relation, query) for relation in self.changing for query in queries)
-        return self.engine.merges and len({step.only_if for step, _ in self.writes}) == 1 and not reads
-
-    @property
-    def _source(self) -> str:
-        """The rows that go, come and end, as something to select from."""
-        if not self.is_settled:
-            return self.table
-        return f"(\n{indented(_UNION.join(part.sql for part in self._parts()))}\n) as changes"
-
-    @property
-    def _ending(self) -> Iterable[str]:
-        """The columns that get another value in rows that end, each once."""
-        return dict.fromkeys(name for _, write in self.writes if write.ended for name in write.columns)
-
-    @property
-    def _place_type(self) -> str:
-        return self.engine.place_type(self.identity.items())
-
-    @property
-    def _null_place(self) -> str:
-        return self.engine.null(self._place_type)
-
-    def _counted(self, whenever: tuple[str, ...]) -> Iterable[Step]:
-        """Count what is written, which the engine does not tell."""
-        counts: dict[str, list[str]] = {}
-        for number, (step, write) in enumerate(self.writes):
-            if step.counts:
-                action = GONE if write.gone else BORN
-                counts.setdefault(step.counts, []).append(
-                    f"{names.STEP} = {number} and {names.ACTION} = '{action}'"
-                )
-        if counts:
-            figures = comma(
-                f"count(case when {' or '.join(which)} then 1 end) as {name}"
-                for name, which in counts.items()
-            )
-            yield Step(
-                "count what is written",
-                f"select\n    {figures}\nfrom {self._source}",
-                whenever,
-                measures=True,
-            )
-
-    def _parts(self) -> list[Part]:
-        """Return the SELECTs of the rows of all steps."""
-        return [
-            Part(sql, step.only_if)
-            for number, (step, write) in enumerate(self.writes)
-            for sql in self._rows(number, write)
-        ]
-
-    def _rows(self, number: int, write: Write) -> Iterable[str]:
-        """Return the SELECTs of the rows of one step, its number with them."""
-        kind = self._place_type
-        if write.gone:
-            gone = f"{self.engine.named(write.gone, 'gone', {'place': kind})} where place is not null"
-            yield self._row({}, place="place", action=(GONE, number)) + gone
-        if write.ended:
-            (column,) = write.columns
-            ended = self.engine.named(write.ended, "ended", {"place": kind, "value": self.types[column]})
-            yield self._row({column: "value"}, place="place", action=(ENDED, number)) + ended
-        if write.born:
-            values = comma(
-                f"born.{name}" if name in write.columns else f"{self.engine.null(kind)} as {name}"
-                for name, kind in self.types.items()
-            )
-            given = self.engine.named(write.born, "born", {name: self.types[name] for name in write.columns})
-            place = self.engine.place("row_born", self.identity.items())
-            every = {name: f"row_born.{name}" for name in self.types}
-            row = self._row(every, place=place, action=(BORN, number))
-            yield f"{row}(\nselect\n    {values}\nfrom {given}\n) as row_born"
-
-    def _row(self, values: Mapping[str, str], *, place: str, action: tuple[str, int]) -> str:
-        """Return a SELECT of the working table's columns, without what is selected from."""
-        columns = [
-            f"cast({values[name]} as {kind}) as {name}"
-            if name in values
-            else f"{self.engine.null(kind)} as {name}"
-            for name, kind in self.types.items()
-        ]
-        what, number = action
-        told = f"cast('{what}' as {self.engine.text_type})"
-        columns += [f"{place} as {names.LOCATOR}", f"{told} as {names.ACTION}", f"{number} as {names.STEP}"]
-        return f"select\n    {comma(columns)}\nfrom "
-
-    def applied(self, *, done: tuple[str, str] | None = None) -> list[str]:
-        """Return the statement that does it: whatever is told like a row that goes or comes goes, then rows come.
-
-        That of a companion also changes the note of a run, where it is one statement: `done` is the run, and the note
-        when nothing is left but to drop its working tables.
-        """
-        if not self.writes:
-            return []
-        if not self.engine.merges:
-            return self._applied_in_parts()
-        nulls = [f"{self.engine.null(kind)} as {name}" for name, kind in self.types.items()]
-        columns = ", ".join(self.types)
-        source_rows = self._source
-        told = f"select {names.LOCATOR} from {source_rows}\nwhere {names.ACTION} in ('{GONE}', '{BORN}')"
-        going = f"select\n    {comma(nulls)},\n    {names.LOCATOR}, '{GONE}' as {names.ACTION}\n"
-        going += f"from (\n{told}\ngroup by {names.LOCATOR}\n) as going"
-        staying = f"select {columns}, {names.LOCATOR}, {names.ACTION}\nfrom {source_rows}\n"
-        staying += f"where {names.ACTION} = '{ENDED}'"
-        coming = (
-            f"select {columns}, {self._null_place} as {names.LOCATOR}, {names.ACTION}\n"
-            f"from {source_rows}\nwhere {names.ACTION} = '{BORN}'"
-        )
-        source = [going, coming]
-        place = self.engine.place("tgt", self.identity.items())
-        matched = [f"when matched and src.{names.ACTION} = '{GONE}' then delete"]
-        if done:
-            run, note = done
-            told = f"{self.engine.text(note)} as {names.CONTROL}"
-            columns_done = comma(
-                told if name == names.CONTROL else null for name, null in zip(self.types, nulls, strict=True)
-            )
-            of_run = f"from {self.relation} as tgt where {is_of(run, 'tgt.')}"
-            source.append(f"select\n    {columns_done},\n    {place}, '{DONE}' as {names.ACTION}\n{of_run}")
-            matched.append(
-                f"when matched and src.{names.ACTION} = '{DONE}' then update set"
-                f" {names.CONTROL} = src.{names.CONTROL}"
-            )
-        for column in self._ending:
-            source.append(staying)
-            matched.append(
-                f"when matched and src.{names.ACTION} = '{ENDED}' then update set {column} = src.{column}"
-            )
-        values = ", ".join(f"src.{name}" for name in self.types)
-        union = _UNION.join(source)
-        return [
-            "\n".join(
-                [
-                    f"merge into {self.relation} as tgt using (\n{union}\n) as src",
-                    f"on {self.engine.is_at('tgt', self.identity.items(), f'src.{names.LOCATOR}')}",
-                    *matched,
-                    f"when not matched and src.{names.ACTION} = '{BORN}' then insert ({columns}) values ({values})",
-                ]
-            )
-        ]
-
-    def _applied_in_parts(self) -> list[str]:
-        """Return statements that do the same: sent again after any of them, they leave the same rows."""
-        place = self.engine.place(self.relation.rpartition(".")[2], self.identity.items())
-        going = f"select {names.LOCATOR} from {self.table} where {names.ACTION} in ('{GONE}', '{BORN}')"
-        columns = list(self.types)
-        coming = f"select {', '.join(columns)} from {self.table} where {names.ACTION} = '{BORN}'"
-        return [
-            f"delete from {self.relation} where {place} in (\n{going}\n)",
-            *(
-                f"update {self.relation} set {column} = src.{column}\nfrom {self.table} as src\n"
-                f"where {place} = src.{names.LOCATOR} and src.{names.ACTION} = '{ENDED}'"
-                for column in self._ending
-            ),
-            self.engine.insert(self.relation, columns, Query().then("born", coming)),
-        ]
 
 
 def journaled(
@@ -295,7 +97,7 @@ def journaled(
         *((step.name, _settled(job, step)) for step in settled),
         *(
             (f"change {companion.relation}", sql)
-            for sql in companion.applied(done=(run, rest) if is_done_with_it else None)
+            for sql in companion.applied(done=(is_of(run, "tgt."), rest) if is_done_with_it else None)
         ),
         *([] if is_done_with_it else [("note that all is written", _changed(job, rest, is_of(run)))]),
     ]
@@ -375,16 +177,16 @@ def _settled(job: Job, step: Step) -> str:
 
 def _sorted(
     job: Job, steps: Sequence[Step], target_types: Mapping[str, str], companion_types: Mapping[str, str]
-) -> tuple[_Changes, _Changes, list[Step], list[Step]]:
+) -> tuple[RowChanges, RowChanges, list[Step], list[Step]]:
     """Return what becomes of target and companion, the steps before that, and those that settle things after it."""
-    target = _Changes(
+    target = RowChanges(
         job.engine,
         (job.target, job.working(names.TARGET_CHANGES)),
         target_types,
         identity=job.identity_in_target,
         changing=(job.target, job.companion),
     )
-    companion = _Changes(
+    companion = RowChanges(
         job.engine,
         (job.companion, job.working(names.COMPANION_CHANGES)),
         companion_types,
@@ -405,7 +207,7 @@ def _sorted(
 
 def _appended(
     job: Job,
-    target: _Changes,
+    target: RowChanges,
     first: Sequence[Step],
     settled: Sequence[Step],
     *,
@@ -720,7 +522,7 @@ def _remembered(job: Job, types: Mapping[str, str], remembered: Query) -> str:
     )
     if not engine.merges:
         return engine.insert(job.companion, list(types), Query().then("in_turn", every))
-    source = f"{every}{_UNION}{own}"
+    source = f"{every}{UNION}{own}"
     values = ", ".join(f"src.{name}" for name in types)
     return (
         f"merge into {job.companion} as tgt using (\n{source}\n) as src\n"

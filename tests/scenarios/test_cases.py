@@ -105,7 +105,7 @@ def test_the_cases_are_there() -> None:
     assert all(WRITTEN_OUT.get(case.id, case.error) in MESSAGES for case in REFUSED)
 
 
-@pytest.mark.parametrize("case", map(served, CASES))
+@pytest.mark.parametrize("case", [*map(served, CASES)])
 def test_case(target: Direct, case: Case) -> None:
     """After every run the target is the documented one; a refused run says why and leaves what was there."""
     for run in case.runs:
@@ -123,7 +123,7 @@ def test_case(target: Direct, case: Case) -> None:
             assert_run(target.connection, target.name, run)
 
 
-@pytest.mark.parametrize("case", map(served, REARRANGED))
+@pytest.mark.parametrize("case", [*map(served, REARRANGED)])
 def test_case_in_any_order(target: Direct, case: Case) -> None:
     """All at once, one by one, reversed, at random: examples that do not depend on it end in the same table."""
     last = case.runs[-1]

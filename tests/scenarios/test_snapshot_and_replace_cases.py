@@ -71,7 +71,7 @@ def test_the_cases_are_there() -> None:
     assert [] == [case.id for case in CASES if case.error is not None]
 
 
-@pytest.mark.parametrize("case", map(served, CASES))
+@pytest.mark.parametrize("case", [*map(served, CASES)])
 def test_case(connection: Connection, case: Case) -> None:
     """After every run the target is the documented one; the same run once more changes nothing but what it adds."""
     target = target_of(connection, case)
@@ -105,7 +105,7 @@ def ascending(case: Case) -> list[tuple[Any, list[dict[str, Any]]]]:
     return found
 
 
-@pytest.mark.parametrize("case", map(partial(served, at_once=True), APPENDED))
+@pytest.mark.parametrize("case", [*map(partial(served, at_once=True), APPENDED)])
 def test_all_rows_in_one_run(connection: Connection, case: Case) -> None:
     """With `append` it is all the same whether rows of a key's greatest sequence come together or one by one."""
     rows = [row for run in case.runs for row in run.rows]

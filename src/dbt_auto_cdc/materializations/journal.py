@@ -89,17 +89,22 @@ def journaled(
         return _appended(job, target, first, settled, frees=frees)
     whenever = whenever_sent([*(step for step, _ in (*target.writes, *companion.writes)), *settled])
     written_down = (*target.wrote_down(whenever), *companion.wrote_down(whenever))
-    free = frees((*first, *written_down, *(Step(names.STEP, sql) for sql in target.applied())))
+    changes_target = [(f"change {target.relation}", sql) for sql in target.applied()]
+    free = frees((*first, *written_down, *(Step(name, sql) for name, sql in changes_target)))
     run, rest = job.state.run, _noted(job, [], frees=free)
     is_done_with_it = bool(companion.writes) and job.engine.merges
     to_do = [
-        *((f"change {target.relation}", sql) for sql in target.applied()),
+        *changes_target,
         *((step.name, _settled(job, step)) for step in settled),
         *(
             (f"change {companion.relation}", sql)
             for sql in companion.applied(done=(is_of(run, "tgt."), rest) if is_done_with_it else None)
         ),
-        *([] if is_done_with_it else [("note that all is written", _changed(job, rest, is_of(run)))]),
+        *(
+            []
+            if is_done_with_it
+            else [("note that all is written", _changed(job.engine, job.companion, rest, is_of(run)))]
+        ),
     ]
     note = _noted(job, to_do, frees=free)
     return (
@@ -122,7 +127,7 @@ def _taking_turns(job: Job, note: str, whenever: tuple[str, ...]) -> tuple[Step,
     After that no run can write that began before, so that what such runs left can be dropped.
     """
     return (
-        Step(_NOTED, _changed(job, note, _says(job.state.turn)), whenever),
+        Step(_NOTED, _changed(job.engine, job.companion, note, _says(job.state.turn)), whenever),
         _see_whose_turn(job.companion, is_of(job.state.run), whenever),
         *_left_over(job, whenever),
     )
@@ -156,9 +161,9 @@ def _says(turn: str) -> str:
     return is_of(run) if note else f"{names.KIND} = '{names.JOURNAL}' and {names.CONTROL} = '{run}'"
 
 
-def _changed(job: Job, note: str, where: str) -> str:
+def _changed(engine: Engine, companion: str, note: str, where: str) -> str:
     """Return the statement that puts a note into the place of another one."""
-    return f"update {job.companion} set {names.CONTROL} = {job.engine.text(note)}\nwhere {where}"
+    return f"update {companion} set {names.CONTROL} = {engine.text(note)}\nwhere {where}"
 
 
 def _settled(job: Job, step: Step) -> str:
@@ -294,7 +299,11 @@ def _taken_back(job: Job, number: int, free: str) -> list[tuple[str, str]]:
         ("take back the rows of the run before", _while_lost(job, number)),
     ]
     note = _noted(job, rest, frees=free, run=claimed)
-    return [("claim it", _changed(job, note, is_of(job.state.run))), (_SEE, claimed), *rest]
+    return [
+        ("claim it", _changed(job.engine, job.companion, note, is_of(job.state.run))),
+        (_SEE, claimed),
+        *rest,
+    ]
 
 
 def _is_lost(number: int) -> str:
@@ -384,7 +393,7 @@ def _merged_note(  # noqa: PLR0913 - what a note is, all by name
 
 def _crossed_off(engine: Engine, companion: str, run: str) -> str:
     """Return the statement that takes what is left to do out of the note of a run: only that it wrote last stays."""
-    return f"update {companion} set {names.CONTROL} = {engine.text(run)} where {is_of(run)}"
+    return _changed(engine, companion, run, is_of(run))
 
 
 def left_over(companion: str, ask: Callable[[str], Sequence[Sequence[object]]]) -> str:
@@ -483,7 +492,7 @@ def _taken(job: Job, before: State) -> Iterable[Step]:
     """Take the turn before anything is replaced, and see that no older run can write any more."""
     if not before.turn:
         return
-    yield Step("take the turn", _changed(job, before.run, _says(before.turn)))
+    yield Step("take the turn", _changed(job.engine, job.companion, before.run, _says(before.turn)))
     yield _see_whose_turn(job.companion, _says(before.run))
     _, _, note = before.turn.partition(" ")
     if note and json.loads(note)["frees"]:

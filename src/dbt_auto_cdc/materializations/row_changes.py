@@ -8,6 +8,7 @@ Not here: when it is sent, and what of a run is written down before (`materializ
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
@@ -49,9 +50,12 @@ class RowChanges:
             yield Step(f"write down what becomes of {self.relation}", sql, whenever, parts=parts)
         yield from self._counted(whenever)
 
-    @property
+    @cached_property
     def is_settled(self) -> bool:
-        """Whether the rows come from working tables alone, and all or none of them: nothing need be written down."""
+        """Whether the rows come from working tables alone, and all or none of them: nothing need be written down.
+
+        It is asked when all `writes` are there.
+        """
         queries = [
             query.render()
             for _, write in self.writes

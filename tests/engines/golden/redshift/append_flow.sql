@@ -112,7 +112,8 @@ cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind 
 update shop.customers__auto_cdc set __auto_cdc_control = '2' where __auto_cdc_kind = 'run';
 
 -- cross it off
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- count what is written
 select counted.added as num_output_rows,

@@ -587,7 +587,8 @@ drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
 
 -- cross it off  (only if num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- let old tombstones go
 delete from shop.customers__auto_cdc where __auto_cdc_kind = 'delete' and __auto_cdc_sequence < (

@@ -897,4 +897,5 @@ drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
 
 -- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_hidden_forgotten or num_hidden_remembered)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -124,7 +124,8 @@ on tgt.__auto_cdc_kind = 'run'
 when matched then update set __auto_cdc_control = src.__auto_cdc_control;
 
 -- cross it off
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- count what is written
 select counted.added as num_output_rows,

@@ -303,4 +303,5 @@ drop table if exists shop.`customers__auto_cdc_gone_c0ffee000002` purge
 drop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge;
 
 -- cross it off  (only if num_differing_rows)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -555,4 +555,5 @@ when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cd
 drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge;
 
 -- cross it off  (only if num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -746,4 +746,5 @@ drop table if exists shop.`customers__auto_cdc_winners_c0ffee000002` purge
 drop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge;
 
 -- cross it off  (only if num_new_events or num_snapshot_versions)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

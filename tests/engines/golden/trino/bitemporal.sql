@@ -1617,7 +1617,8 @@ drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002"
 drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002";
 
 -- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";

@@ -391,7 +391,8 @@ drop table if exists shop."customers__auto_cdc_events_c0ffee000002"
 drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002";
 
 -- cross it off  (only if num_differing_rows or num_newer_keys)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- drop what told the columns
 drop table if exists shop."customers__auto_cdc_described";

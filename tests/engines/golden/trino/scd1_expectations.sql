@@ -674,7 +674,8 @@ drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 drop table if exists shop."customers__auto_cdc_checked_c0ffee000002";
 
 -- cross it off  (only if num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002' where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
+where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- let old tombstones go
 merge into shop.customers__auto_cdc as tgt using (

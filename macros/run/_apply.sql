@@ -6,6 +6,8 @@
   {% set target = this.incorporate(type='table') %}
   {% if not entry.repeats %}
     {{ run_hooks(pre_hooks, inside_transaction=False) }}
+  {% else %}
+    {% do auto_cdc._python().look_again(adapter_type=adapter.type(), adapter=adapter, relation=target) %}
   {% endif %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 

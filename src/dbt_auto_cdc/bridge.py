@@ -331,6 +331,18 @@ def tables_in(*, model: Model, adapter: Any, database: str | None, schema: str) 
     return [str(relation.identifier) for relation in listed(database, schema) if not relation.is_view]
 
 
+def look_again(*, adapter_type: str, adapter: Any, relation: Any) -> None:
+    """Let dbt know the tables in a relation's schema that others made since it looked, or a run that is begun again.
+
+    Where a run is a transaction the engine is asked for them anyhow, and of its own none is left.
+    """
+    engine, inner = engine_for(adapter_type), getattr(adapter, "_adapter", None)
+    if inner is None or engine is None or engine.transactions:
+        return
+    for found in inner.list_relations_without_caching(relation.without_identifier()):
+        inner.cache_added(found)
+
+
 def _left_over(model: Model, schema: Sequence[str], run_id: str) -> tuple[str, ...]:
     """Return the working tables of other runs among the tables of a schema."""
     engine, there = model.engine, model.relations
@@ -500,6 +512,7 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "begin": begin,
     "lock": lock,
     "tables_in": tables_in,
+    "look_again": look_again,
     "unfinished": unfinished,
     "statements": statements,
     "gives_rows": gives_rows,

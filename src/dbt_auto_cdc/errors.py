@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dbt_auto_cdc import names
 
 _MOST_LISTED = 20
+# What a message has that says so, after which a run may be begun again.
+ANOTHER_RUN = "another run of it"
 # The rest of a statement, where a quote of the user's is not closed.
 _OURS = re.compile(rf" at or near \".*{names.PREFIX}.*", re.DOTALL)
 

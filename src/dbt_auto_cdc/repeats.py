@@ -74,8 +74,8 @@ def message_of(error: Exception) -> str:
 
 def _overtaken(writer: Writer, said: str) -> str:
     return (
-        f"other runs wrote to {writer.target} first, {_ATTEMPTS} times in a row ({said.splitlines()[-1]}); nothing was"
-        f" written, so run it again when fewer processes write to it"
+        f"other runs wrote to {writer.target} first, {_ATTEMPTS} times in a row ({said.splitlines()[-1]}); run it again"
+        f" when fewer processes write to it"
     )
 
 

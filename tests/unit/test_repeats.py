@@ -14,6 +14,7 @@ from dbt_auto_cdc.engines import required
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.event_log import Entry
 from dbt_auto_cdc.execute import Outcome
+from dbt_auto_cdc.materializations import journal
 from dbt_auto_cdc.materializations.version_query import Turns
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.relations import relations_of
@@ -79,11 +80,34 @@ def test_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """After ten runs it is refused, in words, and the log has one row for it."""
     runs = Runs(monkeypatch, failures=99)
     with pytest.raises(
-        AutoCdcError, match=r"model cities: other runs wrote .* 10 times in a row .*; nothing was"
+        AutoCdcError, match=r"model cities: other runs wrote .* 10 times in a row .*; run it again when"
     ):
         runs.go(entry_on("ducklake"))
     assert (10, 9, 1) == (runs.began, len(runs.waited), len(runs.refused))
     assert max(runs.waited) <= 20
+
+
+@pytest.mark.parametrize(
+    ("adapter_type", "said"),
+    [
+        ("spark", "Failed to commit transaction: a concurrent transaction deleted the same data"),
+        (
+            "spark",
+            "org.apache.iceberg.exceptions.CommitFailedException: Cannot commit, the table was updated",
+        ),
+        ("spark", f"auto_cdc: model cities: {journal.IS_WRITING}"),
+        (
+            "databricks",
+            "[DELTA_CONCURRENT_APPEND] Files were added to the root of the table by a concurrent update",
+        ),
+        ("bigquery", "Could not serialize access to table shop.cities due to concurrent update"),
+    ],
+)
+def test_one_statement_refused(monkeypatch: pytest.MonkeyPatch, adapter_type: str, said: str) -> None:
+    """Where statements commit one by one the engine refuses one, or another run of the model is in the way."""
+    runs = Runs(monkeypatch, failures=2, said=said)
+    assert "done" == runs.go(entry_on(adapter_type))
+    assert (3, 2) == (runs.began, len(runs.waited))
 
 
 @pytest.mark.parametrize(

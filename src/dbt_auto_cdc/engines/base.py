@@ -40,7 +40,8 @@ class Engine:
     that is there at once. `scratch` is where a query's columns are told, by a relation beside the target.
     `moment_type` is the type of a time in UTC. `is_run` says that this repository's tests run on it.
     With `marks_runs` transactions that write the same rows conflict, and those that add the same rows do not: there a
-    run that writes also writes the record of its companion anew.
+    run that writes also writes the record of its companion anew. `conflict` is a pattern of what an engine says, in
+    letters of any case, where it refuses the later of two that wrote the same rows.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Engine:
     scratch: str = ""
     not_served: tuple[str, ...] = ()
     marks_runs: bool = False
+    conflict: str = ""
 
     def configured(self, config: Mapping[str, object], model: str) -> Engine:
         """Return the engine as a model's configuration has it; raises `AutoCdcError` for what does not work with it."""
@@ -321,8 +323,7 @@ class Engine:
 
     def is_conflict(self, said: str) -> bool:
         """Whether an error says that another process wrote first what this one was about to write."""
-        del said
-        return False
+        return bool(self.conflict) and re.search(self.conflict, said, re.IGNORECASE | re.DOTALL) is not None
 
     def lacking_in(self, contract: str) -> list[str]:
         """Return what an enforced contract, as the columns and constraints of a table, has that no table can have."""

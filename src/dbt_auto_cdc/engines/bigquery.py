@@ -113,4 +113,12 @@ class BigQuery(Stepwise):
         return f" cluster by {', '.join(keys[:4])}" if self.layout and keys else ""
 
 
-ENGINE = BigQuery(**facts(name="BigQuery", identifier_limit=300, text_type="string", moment_type="datetime"))
+ENGINE = BigQuery(
+    **facts(
+        name="BigQuery",
+        identifier_limit=300,
+        text_type="string",
+        moment_type="datetime",
+        conflict="could not serialize access to table",
+    )
+)

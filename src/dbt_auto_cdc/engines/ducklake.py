@@ -21,11 +21,6 @@ _NOT_IN_CONTRACTS = re.compile(
 )
 _LAYOUTS = {"partitioned": ("partitioned_by", "partition_by"), "sorted": ("sorted_by", "sort_by")}
 _QUOTED = re.compile(r""""(?:[^"]|"")*"|'(?:[^']|'')*'""")
-# A conflict, or one that DuckLake has tried to commit past until it gave up, or one of the catalog's own database.
-_CONFLICT = re.compile(
-    r"TransactionContext Error.*(?:conflict|maximum retry count|could not serialize|deadlock|duplicate key)",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 class DuckLake(DuckDB):
@@ -105,10 +100,6 @@ class DuckLake(DuckDB):
             for kind, is_view in kinds.items()
         )
 
-    def is_conflict(self, said: str) -> bool:
-        """Whether an error says that another process wrote first what this one was about to write."""
-        return bool(_CONFLICT.search(said))
-
 
 ENGINE = DuckLake(
     name="DuckLake",
@@ -117,4 +108,6 @@ ENGINE = DuckLake(
     union="union all by name",
     reads_files=True,
     marks_runs=True,
+    # Also one that DuckLake has tried to commit past until it gave up, and those of the catalog's own database.
+    conflict=r"TransactionContext Error.*(?:conflict|maximum retry count|could not serialize|deadlock|duplicate key)",
 )

@@ -125,5 +125,6 @@ ENGINE = Redshift(
         text_type=_TEXT,
         merges=False,
         text_limit=_LONGEST,
+        conflict="serializable isolation violation",
     )
 )

@@ -354,4 +354,7 @@ ENGINE = Spark(
         "change_data_feed",
         "equal_sequence=append",
     ),
+    # Of Iceberg, of Delta, and of Delta on Sail.
+    conflict=r"CommitFailedException|ValidationException: (?:Found (?:new )?conflicting|Cannot commit|Missing required)"
+    r"|(?:Concurrent|MetadataChanged)\w*Exception|DELTA_(?:CONCURRENT|METADATA_CHANGED)|Failed to commit transaction",
 )

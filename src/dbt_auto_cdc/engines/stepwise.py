@@ -11,7 +11,7 @@ from typing import Any
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import NEXT, Engine
-from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.errors import ANOTHER_RUN, AutoCdcError
 from dbt_auto_cdc.sql import Query, all_of, code_of, comma
 
 # What their steps are not written down for, or what is spelled too differently: aggregates of lists, passing views.
@@ -121,6 +121,10 @@ class Stepwise(Engine):
         return "number" if self.is_orderable(type_name) and "char" not in kind and kind != "string" else ""
 
     # statements
+
+    def is_conflict(self, said: str) -> bool:
+        """Whether an error says that another process was in the way: in words of the engine, or in ours."""
+        return ANOTHER_RUN in said or super().is_conflict(said)
 
     def create_working(self, name: str, query: Query, *, keys: Sequence[str] = ()) -> str:
         """Return the statement that fills a working table, in the place of an older one."""

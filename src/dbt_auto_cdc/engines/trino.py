@@ -102,4 +102,12 @@ class Trino(Stepwise):
 
 
 # Not every catalog knows how to replace a table.
-ENGINE = Trino(**facts(name="Trino", identifier_limit=128, moment_type="timestamp(6)", replaces_tables=False))
+ENGINE = Trino(
+    **facts(
+        name="Trino",
+        identifier_limit=128,
+        moment_type="timestamp(6)",
+        replaces_tables=False,
+        conflict="ICEBERG_COMMIT_ERROR|TRANSACTION_CONFLICT",
+    )
+)

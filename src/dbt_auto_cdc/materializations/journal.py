@@ -38,7 +38,7 @@ from dataclasses import replace
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
-from dbt_auto_cdc.errors import AutoCdcError
+from dbt_auto_cdc.errors import ANOTHER_RUN, AutoCdcError
 from dbt_auto_cdc.materializations.row_changes import UNION, RowChanges
 from dbt_auto_cdc.plan import Plan, Rule, Step, Turn, Write, whenever_sent
 from dbt_auto_cdc.scd.job import Job
@@ -54,19 +54,15 @@ _TURN = "lost_turn"
 # What follows the run in the row of kind `journal`, where another one takes it back.
 _CLAIMED = "!"
 _TAKING = (_NOTED, "see whose turn it is")
-_CAME_BETWEEN = (
-    "another run of it wrote while this one read, so nothing of this one was written; run it again"
-)
+_CAME_BETWEEN = f"{ANOTHER_RUN} wrote while this one read, so nothing of this one was written; run it again"
 _TAKEN_OVER = (
-    "another run of it came in between and wrote what this one had left to write, so that its rows are there; run it"
+    f"{ANOTHER_RUN} came in between and wrote what this one had left to write, so that its rows are there; run it"
     " again for what came since"
 )
-_TAKEN_BACK = "another run of it began before this one was complete, and took its rows back; run it again"
-_TOUCHED = (
-    "another run of it began before this one was complete, and finished it or took it back; run it again"
-)
-IS_WRITING = "another run of it is writing; run it again when that one has ended"
-_BUILT_TWICE = "another run of it built the target at the same time, so that it is not complete; run it again"
+_TAKEN_BACK = f"{ANOTHER_RUN} began before this one was complete, and took its rows back; run it again"
+_TOUCHED = f"{ANOTHER_RUN} began before this one was complete, and finished it or took it back; run it again"
+IS_WRITING = f"{ANOTHER_RUN} is writing; run it again when that one has ended"
+_BUILT_TWICE = f"{ANOTHER_RUN} built the target at the same time, so that it is not complete; run it again"
 
 
 def journaled(

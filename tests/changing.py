@@ -24,11 +24,12 @@ class Changing(Direct):
         for column in columns.split(", "):
             name, _, type_name = column.partition(" ")
             names.append(name)
-            types.append(f"::{spelled(self.connection, type_name)}" if type_name else "")
+            types.append(spelled(self.connection, type_name) if type_name else "")
         selects = []
         for event in events:
             values = [part.strip() for part in event.split(" | ")]
-            row = [f"({v}){t} as {n}" for v, t, n in zip(values, types, names, strict=True)]
+            cast = [f"cast({v} as {t})" if t else v for v, t in zip(values, types, strict=True)]
+            row = [f"{value} as {name}" for value, name in zip(cast, names, strict=True)]
             selects.append("select " + ", ".join([*row, *(() if "op" in names else ("'U' as op",))]))
         self.run({**config, **options}, sql="\nunion all\n".join(selects))
 

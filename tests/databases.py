@@ -22,6 +22,8 @@ import pytest
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines import engine_for, required
 from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.sql import Query
+from tests import words
 
 if TYPE_CHECKING:
     import psycopg2.extensions
@@ -49,15 +51,7 @@ _POSTGRES_TYPES = {
     "json": "json",
     "blob": "bytea",
 }
-_SPARK_TYPES = {
-    "integer": "int",
-    "varchar": "string",
-    "timestamptz": "timestamp",
-    "timestamp": "timestamp_ntz",
-    "blob": "binary",
-    "json": "string",
-}
-# Ways out that lead nowhere on DuckLake, and what is said there.
+# Ways out that lead nowhere where sequences are no lists, and what is said there.
 _WITHOUT_LISTS = {
     "a list adds a tie-breaker: ['seq', 'log_position']": "one expression of seq and a tie-breaker such as"
     " log_position",
@@ -133,6 +127,44 @@ class Spark:
         named = ", ".join(f"{each} as c{number}" for number, each in enumerate(re.findall(_CAST, values)))
         selects = " union all ".join([f"select {named}"] * len(rows))
         self.execute(f"{head} {selects}", [value for row in rows for value in row])
+
+
+class Spoken(Spark):
+    """The same, for SQL that is written as DuckDB has it; `plain` is for that of the product."""
+
+    def __init__(self, plain: Spark) -> None:
+        super().__init__(plain.send, plain.schema)
+        self.plain = plain
+
+    def execute(self, sql: str, parameters: Sequence[object] | None = None) -> Rows:
+        found = Rows([], [])
+        for statement in words.statements(sql):
+            if isinstance(statement, words.Made):
+                self._make(statement)
+            else:
+                found = self.plain.execute(statement, parameters)
+        return found
+
+    def _make(self, made: words.Made) -> None:
+        """Make a table in which rows can be changed, and which takes nulls, whatever is in it now."""
+        types = made.types or columns_of(self.plain, f"(\n{made.query}\n) as made")
+        engine = engine_of(self)
+        if not made.query:
+            self.plain.execute(engine.define(made.name, types, is_new=True))
+            return
+        quoted_types = {engine.quote(name): kind for name, kind in types.items()}
+        for statement in engine.fill(made.name, quoted_types, Query().then("rows", made.query), is_new=True):
+            self.plain.execute(statement)
+
+
+def plain(connection: Connection) -> Connection:
+    """Return the connection as it takes SQL of the product."""
+    return connection.plain if isinstance(connection, Spoken) else connection
+
+
+def spoken(connection: Connection, sql: str) -> str:
+    """Return a query that is written as DuckDB has it in the words of the connection's engine."""
+    return words.spoken(sql) if isinstance(connection, Spoken) else sql
 
 
 def writes(statement: str) -> bool:
@@ -238,7 +270,7 @@ def connect(engine: str) -> Iterator[Connection]:
         return
     if engine in SPARKS:
         with spark_schema() as spark:
-            yield spark
+            yield Spoken(spark)
         return
     with postgres_schema() as schema, raw_postgres(schema) as raw:
         yield Postgres(raw)
@@ -491,8 +523,10 @@ def adapter_of(connection: Connection) -> str:
 
 def options_of(connection: Connection) -> dict[str, str]:
     """Return what a model has to be configured with on the connection's engine, whatever it is."""
-    if not isinstance(connection, Spark):
-        return {}
+    return _spark_options() if isinstance(connection, Spark) else {}
+
+
+def _spark_options() -> dict[str, str]:
     return {"file_format": "delta" if chosen() == "sail" else "iceberg"}
 
 
@@ -505,8 +539,8 @@ def engine_of(connection: Connection) -> Engine:
 
 def spelled(connection: Connection, duckdb_type: str) -> str:
     """Return a type that is written as DuckDB has it in the words of the connection's engine."""
-    if isinstance(connection, Spark):
-        return _spark_type(duckdb_type)
+    if isinstance(connection, Spark) and not isinstance(connection, Spoken):
+        return words.spark_type(duckdb_type)
     if not isinstance(connection, Postgres):
         return duckdb_type
     base, rest = re.fullmatch(r"(\w+)(.*)", duckdb_type.lower()).groups()  # type: ignore[union-attr]
@@ -519,9 +553,14 @@ def lake_stores(duckdb_type: str) -> bool:
     return required("ducklake", "test").stores(duckdb_type)
 
 
-def lake_alters(stored: str, incoming: str) -> bool:
-    """Tell whether a DuckLake gives a column another type."""
-    return required("ducklake", "test").alters(stored, incoming)
+def alters(stored: str, incoming: str) -> bool:
+    """Tell whether the engine that the tests are about gives a column another type; types are in DuckDB's words."""
+    if chosen() == "ducklake":
+        return required("ducklake", "test").alters(stored, incoming)
+    if chosen() not in SPARKS:
+        return True
+    engine = required("spark", "test").configured(_spark_options(), "test")
+    return engine.alters(words.spark_type(stored), words.spark_type(incoming))
 
 
 def takes_lists() -> bool:
@@ -529,10 +568,25 @@ def takes_lists() -> bool:
     return chosen() not in {"ducklake", "sail"}
 
 
+def serves(option: str) -> bool:
+    """Tell whether the engine that the tests are about serves an option, or `option=value`."""
+    engine = engine_for("ducklake" if chosen() == "ducklake" else speaks())
+    assert engine is not None
+    return option not in engine.not_served
+
+
 def engine_error() -> type[Exception]:
     """Return what the client of the engine that the tests are about raises where the engine refuses a statement."""
     if speaks() == "duckdb":
         return duckdb.Error
+    if chosen() == "sail":
+        from pyspark.errors import PySparkException
+
+        return PySparkException
+    if chosen() == "spark":
+        from pyhive.exc import Error
+
+        return Error
     import psycopg2
 
     return psycopg2.Error
@@ -545,16 +599,20 @@ def here(said: str) -> str:
     """
     if chosen() == "duckdb":
         return said
+    for way, other in () if takes_lists() else _WITHOUT_LISTS.items():
+        said = said.replace(way, other)
     if speaks() == "duckdb":
-        for way, other in _WITHOUT_LISTS.items():
-            said = said.replace(way, other)
         return said.replace("DuckDB", "DuckLake")
     if speaks() == "spark":
-        return re.sub(r'"(\w+)"', r"`\1`", said).replace("DuckDB", "Spark")
-    words = {"DuckDB": "PostgreSQL", "VARCHAR": "text", "TIMESTAMP": "timestamp without time zone"}
-    words |= {"STRUCT": "row"} | {name: name.lower() for name in ("BIGINT", "INTEGER", "DATE", "BOOLEAN")}
+        said = re.sub(r'"(\w+)"', r"`\1`", said).replace("DuckDB", "Spark")
+        said = re.sub("(Spark says: ).*", r"\1", said)
+        return re.sub("[A-Z]{3,}", lambda found: words.TYPES.get(found[0].lower(), found[0]), said)
+    in_postgres = {"DuckDB": "PostgreSQL", "VARCHAR": "text", "TIMESTAMP": "timestamp without time zone"}
+    in_postgres |= {"STRUCT": "row"} | {
+        name: name.lower() for name in ("BIGINT", "INTEGER", "DATE", "BOOLEAN")
+    }
     said = re.sub("(DuckDB says: ).*", r"\1", said)
-    return re.sub(r"\w+", lambda found: words.get(found[0], found[0]), said)
+    return re.sub(r"\w+", lambda found: in_postgres.get(found[0], found[0]), said)
 
 
 def with_values(connection: Connection, relation: str, **values: str) -> str:
@@ -566,20 +624,10 @@ def with_values(connection: Connection, relation: str, **values: str) -> str:
 
 def remake(connection: Connection, table: str, **values: str) -> None:
     """Give some columns of a table other values, and thereby types, also where no column is altered to such a type."""
-    query = with_values(connection, table, **values)
-    connection.execute(f"create table remade{engine_of(connection).table_options} as {query}")
+    connection.execute(f"create table remade as {with_values(connection, table, **values)}")
     connection.execute(f"drop table {table}")
-    connection.execute(f"alter table remade rename to {table}")
-
-
-def _spark_type(duckdb_type: str) -> str:
-    if duckdb_type.endswith("[]"):
-        return f"array<{_spark_type(duckdb_type[:-2])}>"
-    if found := re.fullmatch(r"(?i)struct\((.*)\)", duckdb_type):
-        members = (member.split(maxsplit=1) for member in found[1].split(","))
-        return "struct<" + ", ".join(f"{name}: {_spark_type(kind)}" for name, kind in members) + ">"
-    base, rest = re.fullmatch(r"(\w+)(.*)", duckdb_type.lower()).groups()  # type: ignore[union-attr]
-    return _SPARK_TYPES.get(base, base) + rest
+    connection.execute(f"create table {table} as select * from remade")
+    connection.execute("drop table remade")
 
 
 def type_of(connection: Connection, duckdb_type: str) -> str:
@@ -590,7 +638,8 @@ def type_of(connection: Connection, duckdb_type: str) -> str:
 
 def columns_of(connection: Connection, relation: str) -> dict[str, str]:
     """Return a relation's columns with their types."""
-    described = engine_of(connection).describe(f"select * from {relation}")
+    described = engine_of(connection).describe(f"select * from {spoken(connection, relation)}")
+    connection = plain(connection)
     return {row[0].removeprefix("="): row[1] for row in connection.execute(described).fetchall()}
 
 
@@ -606,6 +655,8 @@ def in_order(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 def indexes_of(connection: Connection) -> list[tuple[str, str]]:
     """Return the indexes with their statements, those of companions left out: they are ours, or none."""
+    if isinstance(connection, Spark):
+        return []
     query = "select index_name, sql from duckdb_indexes()"
     if isinstance(connection, Postgres):
         query = "select indexname, indexdef from pg_indexes where schemaname = current_schema()"
@@ -632,6 +683,7 @@ def create_table(
     connection: Connection, table: str, columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]
 ) -> None:
     """Create or replace a table with exactly these columns, in DuckDB's words; values are cast to their type."""
+    connection = plain(connection)
     types = {name: spelled(connection, duckdb_type) for name, duckdb_type in columns.items()}
     engine = engine_of(connection)
     declared = ", ".join(f"{engine.quote(name)} {type_name}" for name, type_name in types.items())
@@ -646,6 +698,7 @@ def add_rows(
     """Add rows to a table of these columns, in one statement where each takes long."""
     if not rows:
         return
+    connection = plain(connection)
     types = [spelled(connection, duckdb_type) for duckdb_type in columns.values()]
     select = f"select {', '.join(f'cast(? as {type_name})' for type_name in types)}"
     values = [[row.get(name) for name in columns] for row in rows]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dbt_auto_cdc import bridge, operations
 from dbt_auto_cdc.execute import Outcome, Sent
 from dbt_auto_cdc.plan import Plan
-from tests.databases import Connection, Result, adapter_of, engine_of, options_of, tables_of
+from tests.databases import Connection, Result, adapter_of, engine_of, options_of, plain, spoken, tables_of
 
 
 @dataclass
@@ -35,6 +35,10 @@ class Direct:
         """Return the plan of the next run; `partial` is the flag under which dbt reads a part of the feed."""
         return self._planned(self._model(config, sql), full_refresh=full_refresh, partial=partial)
 
+    @property
+    def _plain(self) -> Connection:
+        return plain(self.connection)
+
     def _model(self, config: Mapping[str, object], sql: str) -> bridge.Model:
         config = {**options_of(self.connection), **config}
         quote = engine_of(self.connection).quote
@@ -47,7 +51,7 @@ class Direct:
             written=config,
             identifier=self.name,
             target=quote(self.name),
-            sql=sql,
+            sql=spoken(self.connection, sql),
             beside=lambda path: quote(path["identifier"]),
             known=frozenset(options_of(self.connection)),
         )
@@ -56,7 +60,7 @@ class Direct:
         kinds = tables_of(self.connection)
         return bridge.make_plan(
             model=model,
-            ask=lambda query: self.connection.execute(query).fetchall(),
+            ask=lambda query: self._plain.execute(query).fetchall(),
             target_exists=self.name in kinds,
             target_is_view=kinds.get(self.name) == "VIEW",
             companion_exists=model.relations.companion_identifier in kinds,
@@ -81,7 +85,7 @@ class Direct:
         if not lock:
             return self.execute(self._planned(model, full_refresh=full_refresh, partial=partial))
         with self._transaction():
-            self.connection.execute(lock)
+            self._plain.execute(lock)
             plan = self._planned(model, full_refresh=full_refresh, partial=partial)
             outcome = bridge.run_plan(plan=plan, send=self._send)
         self._close(plan)
@@ -95,7 +99,7 @@ class Direct:
             model=model,
             companion_exists=model.relations.companion_identifier in tables_of(self.connection),
             full_refresh=full_refresh,
-            ask=lambda query: self.connection.execute(query).fetchall(),
+            ask=lambda query: self._plain.execute(query).fetchall(),
         )
         if plan:
             self.execute(plan)
@@ -105,7 +109,7 @@ class Direct:
         model = self._model({"materialized": "append_flow"}, "select 1")
         plan = operations.plan_reset(
             model=model,
-            ask=lambda query: self.connection.execute(query).fetchall(),
+            ask=lambda query: self._plain.execute(query).fetchall(),
             companion_exists=model.relations.companion_identifier in tables_of(self.connection),
             streams=streams,
         )
@@ -124,22 +128,22 @@ class Direct:
         if not engine_of(self.connection).transactions:
             yield
             return
-        self.connection.execute("begin")
+        self._plain.execute("begin")
         try:
             yield
         except BaseException:
-            self.connection.execute("rollback")
+            self._plain.execute("rollback")
             raise
-        self.connection.execute("commit")
+        self._plain.execute("commit")
 
     def _close(self, plan: Plan) -> None:
         for step in plan.closing:
-            self.connection.execute(step.text)
+            self._plain.execute(step.text)
 
     def _send(self, name: str, sql: str) -> Sent:
         del name
         self.statements += 1
-        cursor = self.connection.execute(sql)
+        cursor = self._plain.execute(sql)
         columns = [column[0] for column in cursor.description or ()]
         rows = cursor.fetchall()
         if columns == ["Count"] and rows:
@@ -150,6 +154,6 @@ class Direct:
 
     def rows(self) -> list[dict[str, object]]:
         """Return the target's rows."""
-        cursor = self.connection.execute(f"select * from {engine_of(self.connection).quote(self.name)}")
+        cursor = self._plain.execute(f"select * from {engine_of(self.connection).quote(self.name)}")
         columns = [column[0] for column in cursor.description or ()]
         return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]

@@ -371,7 +371,7 @@ class _Options:
             if written and len(written) in {1, len(parts)} and not told:
                 expressions[self._shown(option)] = sequence_expression(written, parts, self.engine)
         for option, condition in self._conditions().items():
-            if not quoted_text(condition, self.feed):
+            if not quoted_text(condition, self.feed, engine=self.engine):
                 expressions[option] = condition_expression(condition, self.feed, self.engine)
         return expressions
 

@@ -221,13 +221,14 @@ def types_in(struct: str, fields: tuple[str, ...]) -> tuple[str, ...]:
     return found.groups() if found else ("",) * len(fields)
 
 
-def quoted_text(condition: str, feed: tuple[Column, ...]) -> list[str]:
+def quoted_text(condition: str, feed: tuple[Column, ...], *, engine: Engine) -> list[str]:
     """Return what stands in double quotes in a condition and names nothing: most likely it is meant as text.
 
-    A quoted name behind or before a dot belongs to a longer name, which may be that of a table or of a field.
+    Where names stand in other quotes it is text. A quoted name behind or before a dot belongs to a longer name, which
+    may be that of a table or of a field.
     """
     columns = Columns(feed)
-    if columns.find(condition):
+    if columns.find(condition) or not engine.quote("").startswith('"'):
         return []
     found = re.findall(r'(?<!\.)"((?:[^"]|"")*)"(?!\s*[.(])', code_of(condition))
     return [name for name in found if columns.find(name.replace('""', '"')) is None]
@@ -635,7 +636,7 @@ class _Resolver:
     def _check_conditions(self) -> None:
         for option in CONDITIONS:
             condition = getattr(self.spec, option, None)
-            for text in quoted_text(condition, self.state.feed) if condition else ():
+            for text in quoted_text(condition, self.state.feed, engine=self.engine) if condition else ():
                 self.problems.append(
                     f'{option} has "{text}" in double quotes, which names a column and there is none; for text'
                     f" write '{text}'"
@@ -645,7 +646,7 @@ class _Resolver:
             f" write '{text}'"
             for one in self.spec.expectations
             if not one.column
-            for text in quoted_text(one.condition, self.state.feed)
+            for text in quoted_text(one.condition, self.state.feed, engine=self.engine)
         ]
 
     # what the last run recorded

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from tests.databases import Connection
 
+pytestmark = pytest.mark.fed
 # With how many examples each is tried: where much can be between two rows, more.
 TRIED = {
     test_auto_cdc.test_type_1: 15,

@@ -168,6 +168,7 @@ def arrivals(draw: st.DrawFn, *, with_repeats: bool = True, min_size: int = 1) -
     return runs
 
 
+@pytest.mark.dumps_beside_changes
 @settings(max_examples=examples(120, 3000))
 @given(runs=arrivals(), rereads=st.booleans(), feeds=st.sampled_from([1, 1, 3]))
 def test_dumps_beside_changes(connection: Connection, runs: list[Arrival], rereads: bool, feeds: int) -> None:
@@ -179,6 +180,7 @@ def test_dumps_beside_changes(connection: Connection, runs: list[Arrival], rerea
         target.run(Arrival(events if rereads else run.events, run.dumps, run.is_fixed))
 
 
+@pytest.mark.dumps_beside_changes
 @settings(max_examples=examples(60, 3000))
 @given(runs=arrivals(min_size=1))
 def test_dumps_and_changes_in_any_order_and_cut(connection: Connection, runs: list[Arrival]) -> None:
@@ -196,6 +198,7 @@ def test_dumps_and_changes_in_any_order_and_cut(connection: Connection, runs: li
     assert [found[0]] * 3 == found
 
 
+@pytest.mark.dumps_beside_changes
 @settings(max_examples=examples(50, 2000))
 @given(
     runs=arrivals(min_size=0),
@@ -214,6 +217,7 @@ def test_guards_of_dumps(
         target.run(Arrival(events, dumps, run.is_fixed))
 
 
+@pytest.mark.dumps_beside_changes
 @settings(max_examples=examples(30, 1000))
 @given(first=changes(), second=changes(max_size=6), dump=dumps_of(5, min_size=1))
 def test_dumps_come_to_a_living_target(

@@ -22,6 +22,7 @@ from tests.databases import (
     engine_of,
     here,
     speaks,
+    spoken,
     tables_of,
     takes_lists,
     with_values,
@@ -177,6 +178,7 @@ def works_on(target: Kept, config: dict[str, Any]) -> Outcome:
 )
 def test_unknown_columns(target: Kept, config: dict[str, Any], option: str, value: object, said: str) -> None:
     """An unknown name is refused with the nearest one, whatever option has it."""
+    value = spoken(target.connection, value) if isinstance(value, str) else value
     assert said in target.problems({**config, option: value})
 
 
@@ -211,6 +213,7 @@ def test_tracked_names(connection: Connection, option: str) -> None:
     } <= set(target.problems(config))
 
 
+@pytest.mark.altering
 @pytest.mark.parametrize("name", ["__START_AT", "__end_at"])
 def test_bounds_are_reserved(connection: Connection, name: str) -> None:
     """With history the bounds are ours; SCD type 1 may carry those of its source."""
@@ -368,6 +371,7 @@ def test_retention_in_another_unit(
 ) -> None:
     """A distance is in the sequence's own unit, and some sequences have none."""
     target = empty(connection)
+    sequence = spoken(connection, sequence) if isinstance(sequence, str) else sequence
     problem = target.problem({**config, "sequence_by": sequence, "tombstone_retention": retention})
     assert problem.startswith(here(f"tombstone_retention {said}"))
 
@@ -413,7 +417,11 @@ def test_ties_of_a_list(connection: Connection, config: dict[str, Any]) -> None:
         ("opp = 'D'", 'DuckDB says: Binder Error: Referenced column "opp" not found in FROM clause!'),
         ("op = 'D", "DuckDB says: Parser Error: "),
         ("op = 'D';", "DuckDB says: Parser Error: "),
-        ("op == 1 x", "DuckDB says: Parser Error: "),
+        pytest.param(
+            "op == 1 x",
+            "DuckDB says: Parser Error: ",
+            marks=pytest.mark.only_on("duckdb", "postgres", "spark"),  # Sail reads `(op == 1 x)` as a struct
+        ),
         ("nofunction(op)", "DuckDB says: Catalog Error: "),
         ("sum(seq) > 1", "DuckDB says: Binder Error: "),
     ],
@@ -467,6 +475,7 @@ def test_conditions_that_are_none(target: Kept, config: dict[str, Any], conditio
     assert problem.startswith(here(f"apply_as_deletes {said}"))
 
 
+@pytest.mark.only_on("duckdb", "postgres")
 @pytest.mark.parametrize(
     "condition",
     ['op = "DELETE"', '"DELETE" = op -- it\'s', "op in ('x', \"DELETE\")", 'op = /* \' */ "DELETE"'],
@@ -475,6 +484,14 @@ def test_text_in_double_quotes(target: Kept, config: dict[str, Any], condition: 
     """Lakeflow's examples write text in double quotes, where SQL has names."""
     said = 'apply_as_deletes has "DELETE" in double quotes, which names a column and there is none; for text write'
     assert target.problem({**config, "apply_as_deletes": condition}) == f"{said} 'DELETE'"
+
+
+@pytest.mark.only_on("sail", "spark")
+def test_double_quotes_that_hold_text(target: Kept, config: dict[str, Any]) -> None:
+    """There text may be written like that, as in Lakeflow's examples."""
+    target.feeds("(1, 'n', 50, 1, 'D', null, null)")
+    target.run({**config, "apply_as_deletes": 'op = "D"'})
+    assert 1 not in {row["id"] for row in target.rows() if row.get("__END_AT") is None}
 
 
 @pytest.mark.parametrize(
@@ -491,7 +508,7 @@ def test_text_in_double_quotes(target: Kept, config: dict[str, Any], condition: 
 )
 def test_double_quotes_that_are_right(target: Kept, config: dict[str, Any], condition: str) -> None:
     """Names of columns, and double quotes inside of text or comments."""
-    target.run({**config, "apply_as_deletes": condition})
+    target.run({**config, "apply_as_deletes": spoken(target.connection, condition)})
 
 
 @pytest.mark.parametrize(
@@ -531,6 +548,7 @@ def test_changed_type_of_a_key(target: Kept, config: dict[str, Any]) -> None:
     )
 
 
+@pytest.mark.altering
 def test_type_of_a_key_changed_by_hand(connection: Connection, config: dict[str, Any]) -> None:
     """A target whose key was altered no longer fits its companion."""
     target = kept(connection, config)
@@ -542,7 +560,7 @@ def test_type_of_a_key_changed_by_hand(connection: Connection, config: dict[str,
 @pytest.mark.parametrize("sequence", ["seq::integer", "seq::varchar", A_TIME])
 def test_changed_type_of_the_sequence(target: Kept, config: dict[str, Any], sequence: str) -> None:
     """A sequence never changes its type, not even to a narrower one."""
-    said = target.problem({**config, "sequence_by": sequence})
+    said = target.problem({**config, "sequence_by": spoken(target.connection, sequence)})
     assert said.startswith(here("the type of sequence_by was BIGINT in the last run and is "))
     assert said.endswith(AGAIN)
 
@@ -630,20 +648,22 @@ def test_companion_missing(connection: Connection, config: dict[str, Any]) -> No
     target = kept(connection, config)
     target.connection.execute("drop table target__auto_cdc")
     said = target.problem(config)
-    assert said.startswith('"target" exists without its companion "target__auto_cdc"')
+    assert said.startswith(here('"target" exists without its companion "target__auto_cdc"'))
     for way in ("clone_companions", "adopt", "--full-refresh"):
         assert way in said
     target.run(config, full_refresh=True)
     works_on(target, config)
 
 
-@pytest.mark.parametrize("made", ["table", "view"])
+@pytest.mark.parametrize(
+    "made", ["table", pytest.param("view", marks=pytest.mark.only_on("duckdb", "postgres"))]
+)  # of Spark's views nothing is told
 def test_a_foreign_target(connection: Connection, config: dict[str, Any], made: str) -> None:
     """A table or view that somebody else made is left alone."""
     target = empty(connection)
     target.connection.execute("create table mine as select 1 as id, 'mine' as what")
     target.connection.execute(f"create {made} target as select * from mine")
-    assert '"target" exists without its companion' in target.refuses(config)
+    assert here('"target" exists without its companion') in target.refuses(config)
 
 
 def test_a_foreign_companion(connection: Connection, config: dict[str, Any]) -> None:
@@ -651,7 +671,7 @@ def test_a_foreign_companion(connection: Connection, config: dict[str, Any]) -> 
     target = empty(connection)
     target.connection.execute("create table target__auto_cdc as select 1 as id")
     said = target.problem(config)
-    assert said.startswith('"target__auto_cdc" was not made by auto_cdc')
+    assert said.startswith(here('"target__auto_cdc" was not made by auto_cdc'))
     assert said.endswith("; rename that table, or give the model another alias")
     before = target.sees()
     with pytest.raises(AutoCdcError, match="was not made by auto_cdc"):
@@ -679,7 +699,7 @@ def test_a_companion_that_cannot_be_read(
         "update target__auto_cdc set __auto_cdc_control = ? where __auto_cdc_kind = 'control'", [record]
     )
     problem = target.problem(config)
-    assert problem.startswith(f'the companion "target__auto_cdc" cannot be read ({said}')
+    assert problem.startswith(here('the companion "target__auto_cdc" cannot be read (') + said)
     assert problem.endswith("; install the release that wrote it, or rebuild the target with --full-refresh")
     target.run(config, full_refresh=True)
     works_on(target, config)
@@ -708,5 +728,5 @@ def test_a_condition_that_fails_on_a_value(target: Kept, config: dict[str, Any])
     target.feeds("(5, 'n', 7, 1, 'U', 'x', 'x')")
     before = target.sees()
     with pytest.raises(engine_error()):
-        target.run({**config, "apply_as_deletes": "op::integer = 1"})
+        target.run({**config, "apply_as_deletes": "cast(op as integer) = 1"})
     assert before == target.sees()

@@ -21,6 +21,7 @@ from tests.watched import examples
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.fed
 OPTIONS: dict[str, Any] = {
     "keys": ["id"],
     "sequence_by": "seq",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.databases import Connection, columns_of, create_table, here
+from tests.databases import Connection, columns_of, create_table, here, speaks
 from tests.flow_sql import FlowSql, compiled
 from tests.reference_model import comparable
 from tests.scenarios.test_bad_input import Kept
@@ -111,6 +111,7 @@ def test_snapshots_count_and_fail(target: Kept) -> None:
     ) == problem
 
 
+@pytest.mark.dumps_beside_changes
 def test_flows_have_expectations_of_their_own(target: Kept) -> None:
     """A flow's expectations come on top of the model's; counts of one name add up, and dumps are checked too."""
     target.connection.execute(
@@ -198,6 +199,7 @@ def test_a_rebuild_starts_over(target: Kept) -> None:
     assert [(3,)] == quarantined(target, "id")
 
 
+@pytest.mark.altering
 def test_the_sources_columns_change(target: Kept) -> None:
     """A new column is added, a wider type is taken over, a narrower value is fitted in, a lost column is null."""
     options = {**DROPPING, "apply_as_deletes": None, "except_column_list": ["seq"], "column_list": None}
@@ -215,7 +217,7 @@ def test_the_sources_columns_change(target: Kept) -> None:
 def test_a_quarantine_that_cannot_be_kept(target: Kept) -> None:
     """Somebody's own table, a type that does not fit, a column of one of its names: refused, and nothing is written."""
     target.connection.execute("create table target__auto_cdc_quarantine (id integer)")
-    assert (
+    assert here(
         '"target__auto_cdc_quarantine" was not made by auto_cdc, which keeps there the rows that expectations drop;'
         " rename that table, or give the model another alias"
     ) == target.problem(DROPPING)
@@ -290,7 +292,8 @@ def test_sql_that_is_wrong(target: Kept) -> None:
         "expect_all_or_fail": {"unfinished": "seq > ("},
     }
     said = dict(problem.split(" ", 2)[1:] for problem in target.problems({**OPTIONS, **expected}))
-    assert {"spelt", "unknown", "typed", "summed", "quoted", "unfinished"} == set(said)
+    quoted = set() if speaks() == "spark" else {"quoted"}  # there text may be written like that
+    assert {"spelt", "unknown", "typed", "summed", "unfinished", *quoted} == set(said)
     assert "names citty, which is not a column of the model; did you mean city?" == said[
         "spelt"
     ].removeprefix("spelt ")
@@ -299,10 +302,11 @@ def test_sql_that_is_wrong(target: Kept) -> None:
         here("has type BIGINT and is no condition; compare it with a value, as in seq = 1") == said["typed"]
     )
     assert "is not valid SQL over the model's columns (id, city, op, seq)" in said["summed"]
-    assert 'has "D" in double quotes' in said["quoted"]
+    assert all('has "D" in double quotes' in said[name] for name in quoted)
     assert here("DuckDB says: Parser Error") in said["unfinished"]
 
 
+@pytest.mark.dumps_beside_changes
 def test_flows_whose_expectations_do_not_go_together(target: Kept) -> None:
     """One name in the model and in a flow, or in different options, is refused; so is dropping rows of a dump."""
     target.connection.execute("create table dump (id integer, city text, taken bigint)")

@@ -22,6 +22,7 @@ from tests.watched import examples
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.fed
 SOURCE: dict[str, Any] = {
     "keys": ["id"],
     "sequence_by": "seq",

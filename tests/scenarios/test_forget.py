@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dbt_auto_cdc.execute import Outcome
 
+pytestmark = pytest.mark.transactional
 EVENTS: dict[str, Any] = {
     "keys": ["id"],
     "sequence_by": "seq",

@@ -20,6 +20,7 @@ from tests.stream_sql import stream
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.transactional
 TYPES = {"id": "INTEGER", "v": "VARCHAR", "day": "INTEGER", "n": "INTEGER"}
 # What lists the indexes of a schema, where there are any.
 INDEXES = {

@@ -5,7 +5,7 @@ Straight on the engine. Not here: what is refused (`test_bad_input`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import duckdb
@@ -69,15 +69,28 @@ INTERNAL = [
 class Odd(Direct):
     """A target fed with rows of its own kind."""
 
-    def feeds(self, columns: dict[str, str], rows: Iterable[Sequence[str]]) -> None:
+    def feeds(self, columns: dict[str, str], rows: Sequence[Sequence[str]]) -> None:
         """Make the feed of columns (name -> type) and rows of SQL values."""
         listed = ", ".join(
             f"{quoted(name)} {spelled(self.connection, type_name)}" for name, type_name in columns.items()
         )
         self.connection.execute("drop table if exists feed")
         self.connection.execute(f"create table feed ({listed})")
-        for row in rows:
-            self.connection.execute(f"insert into feed values ({', '.join(row)})")
+        statements = [f"insert into feed values ({', '.join(row)})" for row in rows]
+        if speaks() == "spark" and rows:  # where each takes seconds, and values of other types are not taken
+            cast = [
+                ", ".join(
+                    f"cast({value} as {kind})" for value, kind in zip(row, columns.values(), strict=True)
+                )
+                for row in rows
+            ]
+            statements = ["insert into feed " + " union all ".join(f"select {row}" for row in cast)]
+        for statement in statements:
+            self.connection.execute(statement)
+
+    def quote(self, name: str) -> str:
+        """Return a name in the quotes that options are written with on the engine."""
+        return engine_of(self.connection).quote(name)
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
@@ -120,6 +133,8 @@ TYPES_OF_MINE = {
     "a_b": "(a integer, b text)",
     "struct_of_mine": "(id integer, seq integer, rowid integer, __auto_cdc_sequence integer, __auto_cdc_kind text)",
 }
+# Spark has them only where rows are chosen, and asks scalar ones everywhere.
+SUBQUERIES = pytest.mark.only_on("duckdb", "postgres")
 SCD = pytest.mark.parametrize("scd", [1, 2])
 
 # -- Names -------------------------------------------------------------------------------------------------------------
@@ -152,17 +167,16 @@ CASTS = [
 @pytest.mark.parametrize("cast", CASTS, ids=lambda cast: cast[0])
 def test_names(odd: MakeOdd, cast: tuple[str, ...], scd: int) -> None:
     """A column may have any name, whatever part it plays: key, sequence, tracked, untracked, condition."""
-    names = dict(zip(ROLES, cast, strict=True))
+    target, names = odd(), dict(zip(ROLES, cast, strict=True))
     columns = dict(zip(cast, ("integer", "integer", "varchar", "varchar", "varchar"), strict=True))
     config: dict[str, Any] = {
         "keys": [names["key"]],
         "sequence_by": names["at"],
-        "apply_as_deletes": f"{quoted(names['op'])} = 'D'",
+        "apply_as_deletes": f"{target.quote(names['op'])} = 'D'",
         "stored_as_scd_type": scd,
         "except_column_list": [names["op"]] if scd == 1 else [names["op"], names["at"]],
         "track_history_except_column_list": [names["note"]] if scd == 2 else None,
     }
-    target = odd()
     target.feeds(columns, FIRST)
     assert 2 == target.run(config).figures["num_duplicate_rows"]
     target.feeds(columns, SECOND)
@@ -184,6 +198,10 @@ STRUCT, A_STRUCT = {
         "{'id': 9, 'seq': 9, 'rowid': 0, '__auto_cdc_sequence': 9, '__auto_cdc_kind': 'delete'}",
     ),
     "postgres": ("struct_of_mine", "row(9, 9, 0, 9, 'delete')"),
+    "spark": (
+        "struct(id integer, seq integer, rowid integer, __auto_cdc_sequence integer, __auto_cdc_kind varchar)",
+        "struct(9, 9, 0, 9, 'delete')",
+    ),
 }[speaks()]
 
 
@@ -240,7 +258,7 @@ def test_feeds_named_like_our_steps(odd: MakeOdd, name: str, scd: int) -> None:
         "keys": ["id"],
         "sequence_by": "seq",
         "stored_as_scd_type": scd,
-        "apply_as_deletes": f"id in (select id + 100 from {name})",
+        "apply_as_deletes": f"id > (select max(id) + 100 from {name})",
     }
     target.run(config, sql=f"select * from {name}")
     target.connection.execute(f"insert into {name} values (1, 2, 'b')")
@@ -276,15 +294,14 @@ def test_names_that_change_their_case(odd: MakeOdd, scd: int) -> None:
 @pytest.mark.parametrize("names", [("order id", "it's"), ("a.b", "select"), ('a"b', "grün"), ("Seq", "POS")])
 def test_names_of_a_composite(odd: MakeOdd, names: tuple[str, str], scd: int) -> None:
     """The fields of a composite sequence are called as its columns; their case may change in the feed."""
-    one, two = names
+    target, (one, two) = odd(), names
     config = {
         "keys": ["id"],
-        "sequence_by": [one, quoted(two)],
+        "sequence_by": [one, target.quote(two)],
         "stored_as_scd_type": scd,
         "except_column_list": [one, two],
     }
     columns = {"id": "integer", one: "integer", two: "integer", "v": "varchar"}
-    target = odd()
     target.feeds(columns, [("1", "1", "10", "'a'"), ("1", "2", "1", "'c'")])
     target.run(config)
     upper = {name.upper(): type_name for name, type_name in columns.items()}
@@ -293,7 +310,7 @@ def test_names_of_a_composite(odd: MakeOdd, names: tuple[str, str], scd: int) ->
     if scd == 1:
         assert [(1, "c")] == target.stored()
         return
-    fields = {"duckdb": "unnest(__START_AT)", "postgres": "(__START_AT).*"}[chosen()]
+    fields = {"duckdb": "unnest(__START_AT)", "postgres": "(__START_AT).*", "spark": "__START_AT.*"}[chosen()]
     starts = f"select {fields} from target"
     assert [(1, 10), (1, 20), (2, 1)] == in_order(target.query(starts))
     assert [*names] == list(target.columns(f"({starts}) as starts"))
@@ -317,7 +334,9 @@ def test_columns_in_another_order(odd: MakeOdd, scd: int) -> None:
 
 
 @SCD
-@pytest.mark.parametrize("length", {"duckdb": [200, 245, 255], "postgres": [40, 53, 63]}[speaks()])
+@pytest.mark.parametrize(
+    "length", {"duckdb": [200, 245, 255], "postgres": [40, 53, 63], "spark": [80, 118, 128]}[speaks()]
+)
 def test_long_names_of_tables(odd: MakeOdd, scd: int, length: int) -> None:
     """Companion and working tables get shortened names that stay apart."""
     config = {"keys": ["id"], "sequence_by": "seq", "stored_as_scd_type": scd}
@@ -511,6 +530,25 @@ VALUES["postgres"] = {
     "box": ("'(0,0),(1,4)'", "'(0,0),(2,2)'", "'(1,4),(0,0)'"),
     "circle": ("'<(0,0),1>'", "'<(1,1),1>'", "'((0,0),1)'"),
 }
+VALUES["spark"] = {
+    "struct(a integer, b varchar)": (
+        "named_struct('a', 1, 'b', 'x')",
+        "named_struct('a', 1, 'b', null)",
+        "struct(1, 'x')",
+    ),
+    "integer[]": ("array(1, 2)", "array(2, 1)", "array(1, 1 + 1)"),
+    "decimal(38, 10)": ("1.5", "1.5000000001", "1.50"),
+    "blob": ("x'00ff'", "x'00fe'", "unhex('00ff')"),
+    "timestamptz": ("'2026-01-01 12:00:00+00'", "'2026-01-01 12:00:01+00'", "'2026-01-01 14:00:00+02'"),
+    "timestamp": ("'2026-01-01 12:00:00'", "'2026-01-01 12:00:00.000001'", "'2026-01-01 12:00:00.000'"),
+    "date": ("'2026-01-01'", "'0001-01-01'", "'2026-01-01'"),
+    "boolean": ("true", "false", "1 = 1"),
+    "double": ("'nan'", "'-inf'", "'NaN'"),
+    "float": ("'0.0'", "'-inf'", "'-0.0'"),
+    "varchar": ("''", "' '", "concat('', '')"),
+    "tinyint": ("-128", "127", "'-128'"),
+}
+VALUES["sail"] = VALUES["spark"]
 if duckdb.__version__ < "2":
     # Variants of different types do not compare there.
     del VALUES["duckdb"]["variant"]
@@ -629,6 +667,17 @@ KEYS["postgres"] = {
     "inet": ("'10.0.0.1'", "'10.0.0.2'"),
     "int4range": ("'[1,4)'", "'[1,5)'"),
 }
+KEYS["spark"] = {
+    "blob": ("x'00ff'", "x'00'"),
+    "timestamptz": KEYS["duckdb"]["timestamptz"],
+    "timestamp": ("'2026-01-01 12:00:00'", "'2026-01-01 12:00:00.000001'"),
+    "decimal(20, 5)": ("1.5", "1.50001"),
+    "varchar": ("''", "' '"),
+    "double": ("'nan'", "'-inf'"),
+    "boolean": ("true", "false"),
+    "date": ("'0001-01-01'", "'2026-01-01'"),
+}
+KEYS["sail"] = KEYS["spark"]
 KEYS["ducklake"] = {kind: values for kind, values in KEYS["duckdb"].items() if lake_stores(kind)}
 
 
@@ -712,6 +761,17 @@ SEQUENCES: dict[str, list[tuple[str, tuple[str, str, str]]]] = {
         ("text[]", ("'{B}'", "'{a}'", "'{ä}'")),
     ],
 }
+SEQUENCES["spark"] = [
+    *SEQUENCES["duckdb"][:1],
+    ("timestamp", ("'2026-01-01 00:00:00'", "'2026-01-01 00:00:00.000001'", "'2026-01-01 00:00:01'")),
+    ("date", ("'0001-01-01'", "'2026-01-01'", "'9999-12-31'")),
+    ("varchar", ("''", "'10'", "'9'")),
+    ("decimal(38, 0)", ("-1", "0", "99999999999999999999999999999999999999")),
+    ("double", ("'-inf'", "0", "'nan'")),
+    ("float", ("-1", "0.5", "'inf'")),
+    ("tinyint", ("-128", "0", "127")),
+]
+SEQUENCES["sail"] = SEQUENCES["spark"]
 SEQUENCES["ducklake"] = [sequence for sequence in SEQUENCES["duckdb"] if lake_stores(sequence[0])]
 
 
@@ -790,14 +850,14 @@ def test_models(odd: MakeOdd, sql: str, scd: int) -> None:
 @SCD
 def test_text_of_several_lines(odd: MakeOdd, scd: int) -> None:
     """Text and names in the user's SQL that go over lines are not indented with the rest."""
+    target = odd()
     config = {
         "keys": ["id"],
         "sequence_by": "length('x\ny') + seq",
         "stored_as_scd_type": scd,
-        "apply_as_deletes": "v = 'gone\n\n  now' or \"o\np\" = 'x'",
+        "apply_as_deletes": "v = 'gone\n\n  now' or " + target.quote("o\np") + " = 'x'",
     }
     sql = "select 1 as id, 1 as seq, 'a\nb' as v, 'y' as \"o\np\"\nunion all select 1, 2, 'c\r\n d', 'y'"
-    target = odd()
     target.run(config, sql=sql)
     target.run(
         config, sql=f"{sql}\nunion all select 2, 3, 'gone\n\n  now', 'y' union all select 2, 1, 'e', 'z'"
@@ -815,8 +875,8 @@ def test_text_of_several_lines(odd: MakeOdd, scd: int) -> None:
         "op = 'D' or false",
         "case op when 'D' then true else false end",
         "op = 'D' -- it's the end",
-        "op in (select 'D')",
-        "op similar to '[D]{1}'",
+        pytest.param("op in (select 'D')", marks=SUBQUERIES),
+        pytest.param("op similar to '[D]{1}'", marks=pytest.mark.only_on("duckdb", "postgres")),
         "(op = 'D')",
         "id is not null and op = 'D' and seq > 0",
     ],

@@ -20,6 +20,14 @@ SCD2: dict[str, Any] = {**SCD1, "stored_as_scd_type": 2}
 IGNORE: dict[str, Any] = {"ignore_null_updates": True}
 LISTS: dict[str, Any] = {"columns_to_update": "cols", "except_column_list": ["op", "seq", "cols"]}
 MODES = pytest.mark.parametrize("mode", [SCD1, SCD2], ids=["scd1", "scd2"])
+# What rows say of themselves where events begin to leave something out: in a history, what versions do.
+PRESUMED = pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(SCD1, marks=pytest.mark.transactional, id="scd1"),
+        pytest.param(SCD2, marks=pytest.mark.altering, id="scd2"),
+    ],
+)
 FEED = "id, seq, a varchar, b varchar"
 LISTED = "id, seq, cols varchar[], a varchar, b varchar"
 
@@ -226,6 +234,7 @@ def test_a_lost_column_is_not_sent(
     assert [(1, "a3", "b3"), (2, "a3", None)] == sorted(shown)
 
 
+@pytest.mark.transactional
 def test_a_lost_column_that_wrote_its_nulls(changing: MakeChanging) -> None:
     """A column outside the option writes its nulls, but once the source lost it, it is not sent either."""
     target, config = changing(), {**SCD1, "ignore_null_updates_column_list": ["a"]}
@@ -237,6 +246,7 @@ def test_a_lost_column_that_wrote_its_nulls(changing: MakeChanging) -> None:
     assert {"__auto_cdc_author_a"} == {name for name in companion(target) if "author" in name}
 
 
+@pytest.mark.altering
 @MODES
 def test_a_new_column_fills_up_from_late_events(changing: MakeChanging, mode: dict[str, Any]) -> None:
     """Nobody wrote it in older events, so a late one does."""
@@ -263,7 +273,7 @@ def test_a_struct_that_gets_a_field(changing: MakeChanging, mode: dict[str, Any]
 # -- Options that change -----------------------------------------------------------------------------------------------
 
 
-@MODES
+@PRESUMED
 @pytest.mark.parametrize("options", [IGNORE, LISTS], ids=["nulls", "lists"])
 def test_partial_updates_may_be_switched_on(
     changing: MakeChanging, mode: dict[str, Any], options: dict[str, Any]
@@ -290,6 +300,7 @@ def test_partial_updates_may_be_switched_on(
         ] == now
 
 
+@pytest.mark.altering
 @MODES
 def test_partial_updates_may_be_switched_off(changing: MakeChanging, mode: dict[str, Any]) -> None:
     """From then on every event writes all columns, and the companion keeps nothing about them."""
@@ -305,6 +316,7 @@ def test_partial_updates_may_be_switched_off(changing: MakeChanging, mode: dict[
     )
 
 
+@pytest.mark.altering
 @MODES
 def test_another_form_takes_over(changing: MakeChanging, mode: dict[str, Any]) -> None:
     """From all columns to one: the others write their nulls, and the one goes on as it was."""
@@ -397,6 +409,7 @@ def test_what_flows_are_ordered_by_is_always_written(changing: MakeChanging) -> 
     assert ["id", "a", "op", "b", "gone"] == list(target.columns())
 
 
+@pytest.mark.altering
 @MODES
 def test_flows_may_be_added_with_columns_of_their_own(changing: MakeChanging, mode: dict[str, Any]) -> None:
     """A flow that comes later brings a new column to rows that others keep; one that is gone leaves its values."""
@@ -472,6 +485,7 @@ def test_type_2_values_by_hand(changing: MakeChanging) -> None:
     ] == rows(target)
 
 
+@pytest.mark.altering
 def test_type_2_nulls_by_hand_and_from_before(changing: MakeChanging) -> None:
     """A null below which a value stands was written, by hand or before events left anything out: it stays a null."""
     target = changing()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.changing import MakeChanging
-from tests.databases import chosen, engine_error, here, indexes_of, lake_alters, lake_stores
+from tests.databases import alters, chosen, engine_error, here, indexes_of, lake_stores
 from tests.dbt_project import Project
 
 KEYS: dict[str, Any] = {"keys": ["id"], "sequence_by": "seq", "apply_as_deletes": "op = 'D'"}
@@ -29,6 +29,7 @@ HISTORIES = pytest.mark.parametrize("mode", [SCD2, CITY, NOT_NOTE], ids=["scd2",
 # -- New columns -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.altering
 def test_a_new_column(changing: MakeChanging) -> None:
     """Null in the rows that are there; filled by the events that bring it."""
     target = changing()
@@ -38,6 +39,7 @@ def test_a_new_column(changing: MakeChanging) -> None:
     assert [(1, 2, "Oslo", "x"), (2, 1, "Rome", None)] == target.stored()
 
 
+@pytest.mark.altering
 def test_a_new_column_is_tracked_by_default(changing: MakeChanging) -> None:
     """With default and except tracking the set follows the columns: a first value opens a version."""
     for mode in (SCD2, NOT_NOTE):
@@ -50,6 +52,7 @@ def test_a_new_column_is_tracked_by_default(changing: MakeChanging) -> None:
         assert expected == target.query("select id, extra, __START_AT, __END_AT from target order by 1, 3")
 
 
+@pytest.mark.altering
 def test_a_new_column_beside_a_list_is_not_tracked(changing: MakeChanging) -> None:
     """It opens no version, and the companion has it: a late event brings back what was overwritten."""
     target = changing()
@@ -66,6 +69,7 @@ def test_a_new_column_beside_a_list_is_not_tracked(changing: MakeChanging) -> No
     assert expected == target.query("select city, extra, __START_AT, __END_AT from target order by 3")
 
 
+@pytest.mark.altering
 def test_known_events_are_not_applied_for_a_new_column(changing: MakeChanging) -> None:
     """A replay changes nothing, although it now carries what the first delivery lacked."""
     for mode in (SCD1, SCD2, CITY):
@@ -75,6 +79,7 @@ def test_known_events_are_not_applied_for_a_new_column(changing: MakeChanging) -
         assert [(None,)] == target.query("select distinct extra from target")
 
 
+@pytest.mark.altering
 def test_a_new_column_that_is_left_out(changing: MakeChanging) -> None:
     """`column_list` and `except_column_list` say what is new."""
     target = changing()
@@ -140,6 +145,7 @@ def test_a_lost_column_may_go_on_being_named(changing: MakeChanging) -> None:
     assert [("a",), (None,)] == other.query("select note from target order by __START_AT")
 
 
+@pytest.mark.altering
 def test_a_column_that_is_left_out_from_now_on(changing: MakeChanging) -> None:
     """What an option leaves out is gone like what the source lost."""
     target = changing()
@@ -224,6 +230,7 @@ def test_fail(changing: MakeChanging, mode: dict[str, Any]) -> None:
 SYNC = {"on_schema_change": "sync_all_columns"}
 
 
+@pytest.mark.altering
 @MODES
 def test_sync_adds_and_drops(changing: MakeChanging, mode: dict[str, Any]) -> None:
     """Target and companion have the model's columns; the options as written go on."""
@@ -247,6 +254,7 @@ def test_sync_adds_and_drops(changing: MakeChanging, mode: dict[str, Any]) -> No
         assert {"Oslo"} == {version[0] for version in versions[:-3]}
 
 
+@pytest.mark.altering
 def test_a_column_that_goes_and_comes_back(changing: MakeChanging) -> None:
     """What was dropped is gone; the column starts anew."""
     target = changing()
@@ -257,6 +265,7 @@ def test_a_column_that_goes_and_comes_back(changing: MakeChanging) -> None:
     assert [(None, 1), (None, 3), (4, 4)] == target.query("select note, __START_AT from target order by 2")
 
 
+@pytest.mark.altering
 @pytest.mark.parametrize(
     ("option", "mode"),
     [
@@ -277,6 +286,7 @@ def test_sync_drops_nothing_that_an_option_names(
     target.given(mode, "id, seq, city", "1 | 2 | 'Oslo'")
 
 
+@pytest.mark.altering
 def test_sync_drops_a_column_tracked_by_default(changing: MakeChanging) -> None:
     """The set of tracked columns follows the columns; the history already written is not cut anew."""
     target = changing()
@@ -356,6 +366,17 @@ WIDENINGS: dict[str, list[tuple[str, str, str, str]]] = {
         ("varchar(3)[]", "text[]", "'{x}'", "'{long}'"),
     ],
 }
+WIDENINGS["spark"] = [
+    ("integer", "bigint", "1", "5000000000"),
+    ("float", "double", "0.1::float", "0.1::double"),
+    ("decimal(6,2)", "decimal(10,2)", "1.25", "12345.25"),
+    ("decimal(6,2)", "decimal(10,4)", "1.25", "1.2525"),
+    ("integer", "decimal(18,2)", "1", "1.25"),
+    ("integer", "double", "1", "0.5"),
+    ("date", "timestamp", "'2026-01-01'", "'2026-01-01 10:00'"),
+    ("integer[]", "bigint[]", "array(1)", "array(5000000000)"),
+]
+WIDENINGS["sail"] = WIDENINGS["spark"]
 WIDENINGS["ducklake"] = [row for row in WIDENINGS["duckdb"] if all(map(lake_stores, row[:2]))]
 
 
@@ -366,9 +387,8 @@ def types(rows: list[tuple[str, str, str, str]]) -> pytest.MarkDecorator:
 
 
 def widened() -> list[tuple[str, str, str, str]]:
-    """Return those types to which a column is altered; for the others a DuckLake's target has to be built anew."""
-    found = WIDENINGS[chosen()]
-    return [row for row in found if lake_alters(*row[:2])] if chosen() == "ducklake" else found
+    """Return those types to which a column is altered; for the others a target has to be built anew."""
+    return [row for row in WIDENINGS[chosen()] if alters(*row[:2])]
 
 
 @pytest.mark.parametrize("mode", [SCD1, SCD2, NOT_NOTE], ids=["scd1", "scd2", "not note"])
@@ -483,6 +503,22 @@ UNSAFE = {
         ("int4range", "int8range"),
     ],
 }
+UNSAFE["spark"] = [
+    ("varchar", "integer"),
+    ("bigint", "double"),
+    ("double", "decimal(10,2)"),
+    ("decimal(10,2)", "decimal(10,4)"),
+    ("decimal(10,2)", "double"),
+    ("bigint", "decimal(18,0)"),
+    ("timestamp", "timestamptz"),
+    ("date", "varchar"),
+    ("blob", "varchar"),
+    ("boolean", "integer"),
+    ("varchar", "varchar[]"),
+    ("integer[]", "varchar[]"),
+    ("struct(a integer)", "struct(b integer)"),
+]
+UNSAFE["sail"] = UNSAFE["spark"]
 UNSAFE["ducklake"] = [pair for pair in UNSAFE["duckdb"] if all(map(lake_stores, pair))]
 
 
@@ -521,6 +557,7 @@ def test_a_sequence_in_the_output_does_not_widen(changing: MakeChanging) -> None
     assert said.startswith(here("the type of sequence_by was INTEGER in the last run and is BIGINT now; "))
 
 
+@pytest.mark.altering
 @MODES
 def test_everything_at_once(changing: MakeChanging, mode: dict[str, Any]) -> None:
     """A column comes, one goes, one widens, in a run with late events, deletes and repeats, and none is lost."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.execute import Outcome, Sent
 from tests.databases import (
     Connection,
@@ -319,6 +320,11 @@ VALUES = {
 @pytest.mark.parametrize(("one", "same", "other"), [*VALUES, ("null::integer", "null::integer", "0")])
 def test_odd_values(target: Direct, config: dict[str, Any], one: str, same: str, other: str) -> None:
     """Values are compared as values, null and not-a-number with themselves, nested ones as wholes."""
+    is_nested = any(word in one for word in ("struct", "array", "[]"))
+    if speaks() == "spark" and is_nested and "replace_where" in config:
+        with pytest.raises(AutoCdcError, match="by which Spark cannot tell one row from another"):
+            take(target, config, f"select 1 as id, 2 as seq, {one} as x")
+        return
     take(target, config, f"select 1 as id, 2 as seq, {one} as x")
     assert (0, 0, 1, 0) == figures(take(target, config, f"select 1 as id, 2 as seq, {same} as x"))
     assert (1, 1, 1, 0) == figures(take(target, config, f"select 1 as id, 2 as seq, {other} as x"))

@@ -32,7 +32,9 @@ MODES: dict[str, dict[str, Any]] = {
     "dumps, type 2": SNAPSHOTS | {"stored_as_scd_type": 2},
     "replace_using": {"materialized": "replace_using", "replace_using": ["id"], "sequence_by": "seq"},
     "replace_where": {"materialized": "replace_where", "replace_where": "id < 4"},
-    "recomputed_table": {"materialized": "recomputed_table"},
+    # It has a change feed unless told otherwise.
+    "recomputed_table": {"materialized": "recomputed_table"}
+    | ({} if databases.serves("change_data_feed") else {"change_data_feed": False}),
     "append_flow": {"materialized": "append_flow"},
 }
 FIRST = [(1, "a", 1), (2, "b", 1), (3, "c", 1)]
@@ -92,7 +94,7 @@ def by_merge(target: Fed, new: dict[str, Any]) -> None:
         using (select 1 as key union all select 2 union all select {new["id"]}) as src on tgt.id = src.key
         when matched and src.key = 1 then delete
         when matched and src.key = 2 then update set v = 'hand'
-        when not matched then insert values ({written(target, new)})
+        when not matched then insert ({", ".join(columns_of(target))}) values ({written(target, new)})
         """
     )
 

@@ -630,7 +630,7 @@ class _Resolver:
         if wrong:
             self.problems.append(
                 f"{self.engine.name} has no tables with the type of {listed(wrong)}; cast it in the model to one that"
-                f" it stores, such as varchar"
+                f" it stores, such as {self.engine.text_type}"
             )
 
     def _check_conditions(self) -> None:

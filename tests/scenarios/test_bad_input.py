@@ -241,6 +241,16 @@ def test_hidden_names_are_reserved(target: Kept, config: dict[str, Any], name: s
     target.run({**config, "except_column_list": ["op", "pos", name]}, sql=sql)
 
 
+@pytest.mark.only_on("sail", "spark")  # elsewhere a null has a type, or columns without one are stored
+def test_columns_without_a_type(connection: Connection, config: dict[str, Any]) -> None:
+    """A column that is always null has no type there, of which a table could be made."""
+    target = empty(connection)
+    assert target.problem(config, sql="select *, null as more from feed") == (
+        "Spark has no tables with the type of column more (void); cast it in the model to one that it stores, such as"
+        " string"
+    )
+
+
 @pytest.mark.only_on("duckdb")  # PostgreSQL refuses such a query itself
 def test_duplicate_columns(target: Kept, config: dict[str, Any]) -> None:
     """Two columns of one name are refused, because neither is the right one."""

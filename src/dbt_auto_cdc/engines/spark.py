@@ -234,6 +234,10 @@ class Spark(Stepwise):
             return all(self.is_orderable(member) for _, member in members)
         return head(type_name) in _ORDERED
 
+    def stores(self, type_name: str) -> bool:
+        """Whether a table can have a column of a type: of none whose values are all null, as `null` has it."""
+        return head(type_name) != "void"
+
     def has_equality(self, type_name: str) -> bool:
         """Whether values of a type can be joined by, and told apart as text."""
         return head(type_name) in {*_ORDERED, "boolean", "binary"}

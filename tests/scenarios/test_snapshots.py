@@ -20,6 +20,7 @@ from tests.databases import (
     indexes_of,
     quoted,
     speaks,
+    spoken,
     type_of,
 )
 from tests.direct import Direct
@@ -151,8 +152,9 @@ def test_gaps_and_returns_in_one_pass(target: Direct) -> None:
 )
 def test_fixed_versions(target: Direct, first: str, then: str, ends: tuple[Any, Any]) -> None:
     """A version that is no column is the bound in its own type, of whatever order."""
-    take(target, {**SCD2, "snapshot_version": first}, "select 1 as id, 'Oslo' as city")
-    take(target, {**SCD2, "snapshot_version": then}, "select 1 as id, 'Kiel' as city")
+    for version, city in ((first, "Oslo"), (then, "Kiel")):
+        config = {**SCD2, "snapshot_version": spoken(target.connection, version)}
+        take(target, config, f"select 1 as id, '{city}' as city")
     found = target.connection.execute("select city, __START_AT, __END_AT from target order by 1 desc")
     start, end = ends
     rows = [(city, *map(plain, row)) for city, *row in found.fetchall()]

@@ -50,13 +50,15 @@ class Write:
     """What a step does to rows of the target, for what has to know of every row that changes.
 
     `gone` gives the locators of rows that go, `born` gives rows that come, in `columns`; `ended` gives locators with
-    the value that `columns`, one column, gets in these rows.
+    the values that `columns` get in these rows. `apart` says that nothing a run does to the relation is said twice:
+    each row that comes, goes or ends is told like no other of these.
     """
 
     columns: tuple[str, ...] = ()
     gone: Query | None = None
     born: Query | None = None
     ended: Query | None = None
+    apart: bool = False
 
 
 @dataclass(frozen=True)

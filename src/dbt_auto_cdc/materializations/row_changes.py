@@ -73,9 +73,14 @@ class RowChanges:
         return f"(\n{indented(UNION.join(part.sql for part in self._parts()))}\n) as changes"
 
     @property
-    def _ending(self) -> Iterable[str]:
-        """The columns that get another value in rows that end, each once."""
-        return dict.fromkeys(name for _, write in self.writes if write.ended for name in write.columns)
+    def is_apart(self) -> bool:
+        """Whether no two rows of the run are told alike."""
+        return all(write.apart for _, write in self.writes)
+
+    @property
+    def _ending(self) -> list[str]:
+        """The columns that get other values in rows that end: the same in all of them."""
+        return next((list(write.columns) for _, write in self.writes if write.ended), [])
 
     @property
     def _place_type(self) -> str:
@@ -121,19 +126,20 @@ class RowChanges:
             gone = f"{self.engine.named(write.gone, 'gone', {'place': kind})} where place is not null"
             yield self._row({}, place="place", action=(GONE, number)) + gone
         if write.ended:
-            (column,) = write.columns
-            ended = self.engine.named(write.ended, "ended", {"place": kind, "value": self.types[column]})
-            yield self._row({column: "value"}, place="place", action=(ENDED, number)) + ended
+            given = {f"value_{n}": self.types[name] for n, name in enumerate(write.columns)}
+            ended = self.engine.named(write.ended, "ended", {"place": kind, **given})
+            changed = dict(zip(write.columns, given, strict=True))
+            yield self._row(changed, place="place", action=(ENDED, number)) + ended
         if write.born:
-            values = comma(
+            listed = comma(
                 f"born.{name}" if name in write.columns else f"{self.engine.null(kind)} as {name}"
                 for name, kind in self.types.items()
             )
-            given = self.engine.named(write.born, "born", {name: self.types[name] for name in write.columns})
+            born = self.engine.named(write.born, "born", {name: self.types[name] for name in write.columns})
             place = self.engine.place("row_born", self.identity.items())
             every = {name: f"row_born.{name}" for name in self.types}
             row = self._row(every, place=place, action=(BORN, number))
-            yield f"{row}(\nselect\n    {values}\nfrom {given}\n) as row_born"
+            yield f"{row}(\nselect\n    {listed}\nfrom {born}\n) as row_born"
 
     def _row(self, values: Mapping[str, str], *, place: str, action: tuple[str, int]) -> str:
         """Return a SELECT of the working table's columns, without what is selected from."""
@@ -158,38 +164,25 @@ class RowChanges:
             return []
         if not self.engine.merges:
             return self._applied_in_parts()
-        nulls = [f"{self.engine.null(kind)} as {name}" for name, kind in self.types.items()]
-        columns = ", ".join(self.types)
-        source_rows = self._source
-        told = f"select {names.LOCATOR} from {source_rows}\nwhere {names.ACTION} in ('{GONE}', '{BORN}')"
-        going = f"select\n    {comma(nulls)},\n    {names.LOCATOR}, '{GONE}' as {names.ACTION}\n"
-        going += f"from (\n{told}\ngroup by {names.LOCATOR}\n) as going"
-        staying = f"select {columns}, {names.LOCATOR}, {names.ACTION}\nfrom {source_rows}\n"
-        staying += f"where {names.ACTION} = '{ENDED}'"
-        coming = (
-            f"select {columns}, {self._null_place} as {names.LOCATOR}, {names.ACTION}\n"
-            f"from {source_rows}\nwhere {names.ACTION} = '{BORN}'"
-        )
-        source = [going, coming]
-        place = self.engine.place("tgt", self.identity.items())
-        matched = [f"when matched and src.{names.ACTION} = '{GONE}' then delete"]
+        columns, place = ", ".join(self.types), self.engine.place("tgt", self.identity.items())
+        source = self._each_once if self.is_apart else self._each_told
+        changes = [name for name in self.types if name not in self.identity]
+        matched = []
+        if not self.is_apart or any(write.gone for _, write in self.writes):
+            matched.append(f"when matched and src.{names.ACTION} = '{GONE}' then delete")
+        if self.is_apart and changes and any(write.born for _, write in self.writes):
+            matched.append(self._updated(BORN, changes))
+        if self._ending:
+            matched.append(self._updated(ENDED, self._ending))
         if done:
             is_note, note = done
-            told = f"{self.engine.text(note)} as {names.CONTROL}"
-            columns_done = comma(
-                told if name == names.CONTROL else null for name, null in zip(self.types, nulls, strict=True)
-            )
+            own = {names.CONTROL: self.engine.text(note)}
             of_run = f"from {self.relation} as tgt where {is_note}"
-            source.append(f"select\n    {columns_done},\n    {place}, '{DONE}' as {names.ACTION}\n{of_run}")
-            matched.append(
-                f"when matched and src.{names.ACTION} = '{DONE}' then update set"
-                f" {names.CONTROL} = src.{names.CONTROL}"
+            told = comma(
+                f"{own.get(name) or self.engine.null(kind)} as {name}" for name, kind in self.types.items()
             )
-        for column in self._ending:
-            source.append(staying)
-            matched.append(
-                f"when matched and src.{names.ACTION} = '{ENDED}' then update set {column} = src.{column}"
-            )
+            source.append(f"select\n    {told},\n    {place}, '{DONE}' as {names.ACTION}\n{of_run}")
+            matched.append(self._updated(DONE, own))
         values = ", ".join(f"src.{name}" for name in self.types)
         union = UNION.join(source)
         return [
@@ -203,6 +196,32 @@ class RowChanges:
             )
         ]
 
+    @staticmethod
+    def _updated(action: str, columns: Iterable[str]) -> str:
+        values = ", ".join(f"{name} = src.{name}" for name in columns)
+        return f"when matched and src.{names.ACTION} = '{action}' then update set {values}"
+
+    @property
+    def _each_once(self) -> list[str]:
+        """The rows of the merge where no two of them are told alike: one that comes takes the place of itself."""
+        return [f"select {', '.join(self.types)}, {names.LOCATOR}, {names.ACTION}\nfrom {self._source}"]
+
+    @property
+    def _each_told(self) -> list[str]:
+        """The rows of the merge where there may be more of one place: what is told like one that comes goes first."""
+        columns = ", ".join(self.types)
+        nulls = [f"{self.engine.null(kind)} as {name}" for name, kind in self.types.items()]
+        told = f"select {names.LOCATOR} from {self._source}\nwhere {names.ACTION} in ('{GONE}', '{BORN}')"
+        going = f"select\n    {comma(nulls)},\n    {names.LOCATOR}, '{GONE}' as {names.ACTION}\n"
+        going += f"from (\n{told}\ngroup by {names.LOCATOR}\n) as going"
+        coming = (
+            f"select {columns}, {self._null_place} as {names.LOCATOR}, {names.ACTION}\n"
+            f"from {self._source}\nwhere {names.ACTION} = '{BORN}'"
+        )
+        staying = f"select {columns}, {names.LOCATOR}, {names.ACTION}\nfrom {self._source}\n"
+        staying += f"where {names.ACTION} = '{ENDED}'"
+        return [going, coming, *([staying] if self._ending else [])]
+
     def _applied_in_parts(self) -> list[str]:
         """Return statements that do the same: sent again after any of them, they leave the same rows."""
         place = self.engine.place(self.relation.rpartition(".")[2], self.identity.items())
@@ -211,10 +230,14 @@ class RowChanges:
         coming = f"select {', '.join(columns)} from {self.table} where {names.ACTION} = '{BORN}'"
         return [
             f"delete from {self.relation} where {place} in (\n{going}\n)",
-            *(
-                f"update {self.relation} set {column} = src.{column}\nfrom {self.table} as src\n"
-                f"where {place} = src.{names.LOCATOR} and src.{names.ACTION} = '{ENDED}'"
-                for column in self._ending
-            ),
+            *self._ended_in_parts(place),
             self.engine.insert(self.relation, columns, Query().then("born", coming)),
         ]
+
+    def _ended_in_parts(self, place: str) -> Iterable[str]:
+        values = ", ".join(f"{column} = src.{column}" for column in self._ending)
+        if values:
+            yield (
+                f"update {self.relation} set {values}\nfrom {self.table} as src\n"
+                f"where {place} = src.{names.LOCATOR} and src.{names.ACTION} = '{ENDED}'"
+            )

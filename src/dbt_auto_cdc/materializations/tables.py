@@ -394,14 +394,12 @@ def _layered(job: Job, steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[S
     only_if = whenever_sent(keeping)
     layers = job.state.layers + 1
     is_over = layers >= _LAYERS
-    was, now = (_note(job, names.LAYERS, str(count)) for count in (layers - 1, 0 if is_over else layers))
-    known = Query().then("known", f"select {job.at_companion('cmp')} from (\n{was}\n) as cmp")
-    counted = Query().then("counted", now)
-    what = "layers of the companion"
-    return (
-        writes.forget(job, f"forget how many {what} there were", known, only_if=only_if),
-        writes.remember(job, f"count the {what}", list(companion_types(job)), counted, only_if=only_if),
-    ), (Step("write the companion's files anew", anew, only_if),) if is_over else ()
+    counted = Query().then("counted", _note(job, names.LAYERS, str(0 if is_over else layers)))
+    # The row of the run before is told like it, and makes way for it.
+    title, columns = "count the layers of the companion", list(companion_types(job))
+    return (writes.remember(job, title, columns, counted, only_if=only_if, apart=True),), (
+        Step("write the companion's files anew", anew, only_if),
+    ) if is_over else ()
 
 
 def shape(job: Job) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
@@ -38,14 +39,17 @@ class Known:
     more: Mapping[str, str] = field(default_factory=dict)
 
 
-def stage(job: Job, known: Known | None = None, *, place: str = "") -> Step:
+def stage(
+    job: Job, known: Known | None = None, *, among_key: Mapping[str, str] = MappingProxyType({})
+) -> Step:
     """Evaluate the user's SQL, once.
 
     In: the model's rows. Out: one row per row of the model, with the output columns in the target's types, the
     sequence and the kind. No row is dropped; where known events are told here, they keep no values but their keys,
-    so that a feed that is read again costs a narrow table. With a `place` events have theirs among those of their key.
+    so that a feed that is read again costs a narrow table. `among_key` are columns by name that tell of an event what
+    it is among those of its key.
     """
-    query, placed = evaluated(job), [f"{place} as {names.PLACE}"] if place else []
+    query, placed = evaluated(job), [f"{value} as {name}" for name, value in among_key.items()]
     if known:
         marks = [
             f"{known.is_new} as {names.IS_NEW}",
@@ -63,10 +67,10 @@ def stage(job: Job, known: Known | None = None, *, place: str = "") -> Step:
         query = query.then(
             "told", f"select src.*, {', '.join(marks)}\nfrom {query.last} as src\n{known.join}"
         )
-        last = [names.IS_NEW, names.IS_LATE, *([names.PLACE] if placed else [])]
+        last = [names.IS_NEW, names.IS_LATE, *among_key]
         query = query.then("stage", f"select\n    {comma([*kept, *EVENT, *last])}\nfrom told")
     elif placed:
-        query = query.then("stage", f"select src.*, {placed[0]}\nfrom {query.last} as src")
+        query = query.then("stage", f"select src.*, {', '.join(placed)}\nfrom {query.last} as src")
     return staged(job, query)
 
 

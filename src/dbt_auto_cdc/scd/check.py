@@ -5,6 +5,8 @@ Not here: how the events came about (`changes`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dbt_auto_cdc import names
 from dbt_auto_cdc.errors import listed
 from dbt_auto_cdc.plan import Rule, Step
@@ -19,6 +21,7 @@ LATE = "num_late_rows"
 DUPLICATE = "num_duplicate_rows"
 TIED = "num_tied_rows"
 TRUNCATED = "num_new_truncates"
+REPEATED = "num_repeated_rows"
 
 
 def check(job: Job, repeated: str, *, late: str = "", winners: str = "", more: str = "") -> Step:
@@ -40,6 +43,38 @@ def check(job: Job, repeated: str, *, late: str = "", winners: str = "", more: s
         query, sources = query.then("further", more), [*sources, "further"]
     query = query.then("checked", "select *\nfrom " + "\ncross join ".join(sources))
     return Step("check the events", query.render(), measures=True, rules=_rules(job))
+
+
+def glance(job: Job, more: Mapping[str, str]) -> Step:
+    """Measure the events where the stage tells all of them, in one look at it; out: one row of measures.
+
+    `more` are conditions of events that are counted, by names. Where there are several events of one key and sequence
+    `dispute` follows, and tells what is wrong all at once.
+    """
+    is_new = "true" if job.builds else f"evt.{names.IS_NEW}"
+    late = "0" if job.builds else f"count(case when evt.{names.IS_LATE} then 1 end)"
+    repeated = f"count(case when {is_new} and evt.{names.IS_REPEATED} then 1 end)"
+    columns = [f"count(*) as {READ}", f"{late} as {LATE}", f"count(case when {is_new} then 1 end) as {NEW}"]
+    columns.append(f"{repeated} as {REPEATED}")
+    columns += [f"count(case when {is_new} and {each} then 1 end) as {name}" for name, each in more.items()]
+    for name, (lacks, example) in _lacking(job).items():
+        condition = f"{is_new} and {lacks}"
+        columns.append(
+            f"case when {repeated} = 0 then count(case when {condition} then 1 end) else 0 end as {name}"
+        )
+        columns.append(_example(name, condition, example))
+    sql = f"select\n    {comma(columns)}\nfrom {job.working(names.STAGE)} as evt"
+    return Step("check the events", sql, measures=True, rules=_of_nulls(job))
+
+
+def dispute(job: Job, repeated: str, *, winners: str) -> Step:
+    """Look at the events of one key and sequence, if there are several; out: one row of measures."""
+    found = f"select\n    {comma(_lacking_columns(job))}\nfrom {job.events} as evt"
+    query = Query().then("found", found).then("repeated", repeated).then("variants", _variants(job))
+    query = query.then("places", _places(job, winners)).then("ties", _ties(job))
+    query = query.then("checked", "select *\nfrom found\ncross join ties")
+    title = "look at events of one key and sequence"
+    return Step(title, query.render(), (REPEATED,), measures=True, rules=_rules(job))
 
 
 def _counted(job: Job, *, told: bool) -> str:
@@ -80,6 +115,12 @@ def _truncating_dumps(job: Job) -> str:
 
 def _found(job: Job) -> str:
     """One row: how many new events there are, and how many lack a sequence or a key."""
+    columns = [f"count(*) as {NEW}", *_lacking_columns(job)]
+    return f"select\n    {comma(columns)}\nfrom {job.events} as evt"
+
+
+def _lacking(job: Job) -> dict[str, tuple[str, str]]:
+    """Return the conditions that an event lacks something, by what counts them, each with what tells an example."""
     missing = {"null_sequence": (f"evt.{names.SEQUENCE} is null", job.key_text("evt"))}
     if job.spec.system_sequence_by:
         missing["null_system_sequence"] = (f"evt.{names.SYSTEM_SEQUENCE} is null", job.key_text("evt"))
@@ -89,11 +130,19 @@ def _found(job: Job) -> str:
     if job.layout.list_column:
         unknown = f"evt.{names.UNKNOWN}"
         missing["unknown_names"] = (f"evt.{names.KIND} = 'upsert' and {unknown} is not null", unknown)
-    columns = [f"count(*) as {NEW}"]
-    for name, (condition, example) in missing.items():
+    return missing
+
+
+def _lacking_columns(job: Job) -> list[str]:
+    columns = []
+    for name, (condition, example) in _lacking(job).items():
         columns.append(f"count(case when {condition} then 1 end) as {name}")
-        columns.append(f"min(case when {condition} then {example} end) as {name}_example")
-    return f"select\n    {comma(columns)}\nfrom {job.events} as evt"
+        columns.append(_example(name, condition, example))
+    return columns
+
+
+def _example(name: str, condition: str, example: str) -> str:
+    return f"min(case when {condition} then {example} end) as {name}_example"
 
 
 def _variants(job: Job) -> str:
@@ -182,6 +231,10 @@ def _ties(job: Job) -> str:
 
 
 def _rules(job: Job) -> tuple[Rule, ...]:
+    return (*_of_nulls(job), *_of_ties(job))
+
+
+def _of_nulls(job: Job) -> tuple[Rule, ...]:
     spec = job.spec
     sequence = ", ".join(spec.written_order)
     rules = [_without("null_sequence", "sequence_by", spec.written_order)]
@@ -203,26 +256,30 @@ def _rules(job: Job) -> tuple[Rule, ...]:
                 f" the model, for example {{example}}; there are: {listed(job.feed)}",
             )
         )
-    if spec.sequence_ties != "allow":
-        # What is the finer order: where there are two, a later word about the same time is no tie.
-        option, written = "sequence_by", spec.written_order
-        place = "at one sequence"
-        if spec.system_sequence_by:
-            option, written = "system_sequence_by", spec.written_system_order
-            place = "at one sequence and one system sequence"
-        finer = f"a list adds a tie-breaker: {[*written, 'log_position']}"
-        if not job.engine.takes_list(option):
-            finer = f"one expression of {', '.join(written)} and a tie-breaker such as log_position"
-        rules.append(
-            Rule(
-                TIED,
-                f"{{count}} time{{s}} a key has different events {place}, for example {{example}}; make"
-                f" {option} finer ({finer}), filter"
-                f" before-images out in the model, or set sequence_ties to allow",
-                warns=spec.sequence_ties == "warn",
-            )
-        )
     return tuple(rules)
+
+
+def _of_ties(job: Job) -> tuple[Rule, ...]:
+    spec = job.spec
+    if spec.sequence_ties == "allow":
+        return ()
+    # What is the finer order: where there are two, a later word about the same time is no tie.
+    option, written = "sequence_by", spec.written_order
+    place = "at one sequence"
+    if spec.system_sequence_by:
+        option, written = "system_sequence_by", spec.written_system_order
+        place = "at one sequence and one system sequence"
+    finer = f"a list adds a tie-breaker: {[*written, 'log_position']}"
+    if not job.engine.takes_list(option):
+        finer = f"one expression of {', '.join(written)} and a tie-breaker such as log_position"
+    rule = Rule(
+        TIED,
+        f"{{count}} time{{s}} a key has different events {place}, for example {{example}}; make"
+        f" {option} finer ({finer}), filter"
+        f" before-images out in the model, or set sequence_ties to allow",
+        warns=spec.sequence_ties == "warn",
+    )
+    return (rule,)
 
 
 def _without(measure: str, option: str, written: tuple[str, ...]) -> Rule:

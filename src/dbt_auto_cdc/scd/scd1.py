@@ -44,9 +44,9 @@ def read(job: Job) -> tuple[Step, ...]:
 
 def stage(job: Job) -> Step:
     """Evaluate the user's SQL; an event at or below its key's sequence in the companion is known, or too late."""
-    place = _place(job) if _wins_in_stage(job) else ""
+    among_key = _among_key(job) if _wins_in_stage(job) else {}
     if job.builds:
-        return changes.stage(job, place=place)
+        return changes.stage(job, among_key=among_key)
     stored, sequence = f"cmp.{names.SEQUENCE}", f"src.{names.SEQUENCE}"
     join, head = f"left join {job.companion} as cmp on {job.same_key('src', 'cmp')}", stored
     if job.truncates:
@@ -60,8 +60,9 @@ def stage(job: Job) -> Step:
             is_new=f"({stored} is null or {sequence} is null or {sequence} > {stored})",
             is_late=f"coalesce({sequence} < {head}, false)",
             locator=job.at_remembered("cmp"),
+            more={names.SHOWS: f"cmp.{names.KIND} = 'upsert'"} if among_key else {},
         ),
-        place=place,
+        among_key=among_key,
     )
 
 
@@ -70,11 +71,15 @@ def _wins_in_stage(job: Job) -> bool:
     return not (job.engine.transactions or job.keeps_events)
 
 
-def _place(job: Job) -> str:
-    """The place of an evaluated event among those of its key: first the one that counts."""
-    keys = ", ".join(of("src", job.keys))
-    order = ", ".join([f"src.{names.SEQUENCE} desc", *changes.by_precedence(job, "src")])
-    return f"row_number() over (partition by {keys} order by {order})"
+def _among_key(job: Job) -> dict[str, str]:
+    """The place of an evaluated event among those of its key, first the one that counts, and whether it is repeated."""
+    keys, sequence = ", ".join(of("src", job.keys)), f"src.{names.SEQUENCE}"
+    order = ", ".join([f"{sequence} desc", *changes.by_precedence(job, "src")])
+    window = f"over (partition by {keys} order by {order})"
+    return {
+        names.PLACE: f"row_number() {window}",
+        names.IS_REPEATED: f"coalesce(lag({sequence}) {window} = {sequence}, false)",
+    }
 
 
 def _last_dump(job: Job) -> str:
@@ -143,15 +148,26 @@ def _won(job: Job) -> str:
 def judged(job: Job) -> tuple[Step, ...]:
     """Choose the winners, find the rows that they replace, then measure and refuse."""
     won, repeated = _won(job), changes.repeated(job)
-    chosen = () if _wins_in_stage(job) else (winners(job),)
-    if job.builds or _deletes_as_found(job):
-        return (*chosen, check.check(job, repeated, winners=won))
-    counted = [f"count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows"]
     if _wins_in_stage(job):
-        born = f"select count(*) from {won} as won where {names.KIND} = 'upsert'"
-        counted.append(f"({born}) as {job.spec.COUNTS}")
-    gone = f"select {', '.join(counted)}\nfrom {_gone(job)}"
-    return (*chosen, *gone_rows(job), check.check(job, repeated, winners=won, more=gone))
+        return (
+            check.glance(job, {} if job.builds else _written(job)),
+            check.dispute(job, repeated, winners=won),
+        )
+    if job.builds or _deletes_as_found(job):
+        return (winners(job), check.check(job, repeated, winners=won))
+    gone = (
+        f"select count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows\nfrom {_gone(job)}"
+    )
+    return (winners(job), *gone_rows(job), check.check(job, repeated, winners=won, more=gone))
+
+
+def _written(job: Job) -> dict[str, str]:
+    """Return the conditions of staged events that count, by what counts them: whose key had a row is remembered."""
+    wins = f"evt.{names.PLACE} = 1 and evt.{names.KIND}"
+    return {
+        "num_deleted_rows": f"{wins} = 'delete' and evt.{names.SHOWS}",
+        job.spec.COUNTS: f"{wins} = 'upsert'",
+    }
 
 
 def _deletes_as_found(job: Job) -> bool:
@@ -245,18 +261,19 @@ def _write(job: Job) -> tuple[Step, ...]:
 
 def _remember(job: Job) -> tuple[Step, ...]:
     """Put the sequences of the touched keys in the place of those that they had."""
-    engine, companion, new = job.engine, job.companion, (check.NEW,)
-    columns, won = [*job.keys, *changes.EVENT], f"{_won(job)} as won"
+    new, columns, won = (check.NEW,), [*job.keys, *changes.EVENT], f"{_won(job)} as won"
     is_known = f"{names.HIDDEN} is not null"
-    if engine.overwrites and not job.truncates:
+    if (job.engine.overwrites and not job.truncates) or _wins_in_stage(job):
         # What lies below a truncate is forgotten by now, and could not be changed.
         known = f"select {names.HIDDEN} as locator, {', '.join(changes.EVENT)} from {won} where {is_known}"
         added = f"select {', '.join(columns)} from {won} where {names.HIDDEN} is null"
-        changed = engine.overwrite_located(companion, list(changes.EVENT), Query().then("known", known))
-        unknown = engine.insert(companion, columns, Query().then("unknown", added))
+        changed, unknown = Query().then("known", known), Query().then("unknown", added)
+        title = "remember the sequences of new keys"
         return (
-            Step("change the sequences of known keys", changed, new),
-            Step("remember the sequences of new keys", unknown, new),
+            writes.change(
+                job, "change the sequences of known keys", list(changes.EVENT), changed, only_if=new
+            ),
+            writes.remember(job, title, columns, unknown, only_if=new, apart=True),
         )
     known = f"select {names.HIDDEN} from {won} where {is_known}"
     forgotten = Query().then("known", known)
@@ -267,14 +284,19 @@ def _remember(job: Job) -> tuple[Step, ...]:
 
 
 def write(job: Job, written: Query) -> tuple[Step, ...]:
-    """Write whole rows by DELETE and INSERT; nothing else is touched."""
+    """Write whole rows by DELETE and INSERT; nothing else is touched.
+
+    Where winners are told by the stage, a row that comes takes the place of the one with its key.
+    """
     located = f"select {names.LOCATOR} from {_gone(job)}"
+    is_apart = _wins_in_stage(job)
     if not job.engine.transactions:
-        located = f"select {job.at('won')} from {_won(job)} as won"
-    gone, counts = Query().then("gone", located), "" if _wins_in_stage(job) else job.spec.COUNTS
+        gives_way = f"\nwhere won.{names.KIND} = 'delete'" if is_apart else ""
+        located = f"select {job.at('won')} from {_won(job)} as won{gives_way}"
+    gone, counts, new = Query().then("gone", located), "" if is_apart else job.spec.COUNTS, (check.NEW,)
     return (
-        writes.delete(job, "delete the rows of the touched keys", gone, only_if=(check.NEW,)),
-        writes.insert(job, "insert the rows", written, only_if=(check.NEW,), counts=counts),
+        writes.delete(job, "delete the rows of the touched keys", gone, only_if=new, apart=is_apart),
+        writes.insert(job, "insert the rows", written, only_if=new, counts=counts, apart=is_apart),
     )
 
 

@@ -16,10 +16,21 @@ def forget(job: Job, name: str, gone: Query, *, only_if: tuple[str, ...]) -> Ste
     return Step(name, job.engine.delete_located(job.companion, gone), only_if, keeps=Write(gone=gone))
 
 
-def remember(job: Job, name: str, columns: list[str], born: Query, *, only_if: tuple[str, ...]) -> Step:
+def remember(  # noqa: PLR0913 - what a step is, most of it by name
+    job: Job, name: str, columns: list[str], born: Query, *, only_if: tuple[str, ...], apart: bool = False
+) -> Step:
     """Add the rows that a query gives to the companion."""
     sql = job.engine.insert(job.companion, columns, born)
-    return Step(name, sql, only_if, keeps=Write(tuple(columns), born=born))
+    return Step(name, sql, only_if, keeps=Write(tuple(columns), born=born, apart=apart))
+
+
+def change(job: Job, name: str, columns: list[str], changed: Query, *, only_if: tuple[str, ...]) -> Step:
+    """Give rows of the companion other values: a query gives their locators, as such, and the values in order.
+
+    Where these are told by one of the columns, none that is changed comes to be told like another one.
+    """
+    sql = job.engine.overwrite_located(job.companion, columns, changed)
+    return Step(name, sql, only_if, keeps=Write(tuple(columns), ended=changed, apart=True))
 
 
 def alter(job: Job, name: str, altered: Query, *, column: str, only_if: tuple[str, ...]) -> Step:
@@ -28,10 +39,12 @@ def alter(job: Job, name: str, altered: Query, *, column: str, only_if: tuple[st
     return Step(name, sql, only_if, keeps=Write((column,), ended=altered))
 
 
-def delete(job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
+def delete(  # noqa: PLR0913 - what a step is, most of it by name
+    job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts: str = "", apart: bool = False
+) -> Step:
     """Remove the rows whose locators a query gives."""
     sql = job.engine.delete_located(job.target, gone)
-    return Step(name, sql, only_if, counts=counts, writes=Write(gone=gone))
+    return Step(name, sql, only_if, counts=counts, writes=Write(gone=gone, apart=apart))
 
 
 def delete_touched(job: Job, name: str, touched: str, *, only_if: tuple[str, ...]) -> Step:
@@ -40,11 +53,13 @@ def delete_touched(job: Job, name: str, touched: str, *, only_if: tuple[str, ...
     return Step(name, sql, only_if, measures=True)
 
 
-def insert(job: Job, name: str, born: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
+def insert(  # noqa: PLR0913 - what a step is, most of it by name
+    job: Job, name: str, born: Query, *, only_if: tuple[str, ...], counts: str = "", apart: bool = False
+) -> Step:
     """Add the rows that a query gives: the output columns, then the bounds and what is unseen."""
     columns = (*job.output, *job.bounds, *job.unseen)
     sql = job.engine.insert(job.target, list(columns), born)
-    return Step(name, sql, only_if, counts=counts, writes=Write(columns, born=born))
+    return Step(name, sql, only_if, counts=counts, writes=Write(columns, born=born, apart=apart))
 
 
 def end(job: Job, name: str, ended: Query, *, column: str, only_if: tuple[str, ...]) -> Step:

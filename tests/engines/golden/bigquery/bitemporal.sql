@@ -1321,12 +1321,12 @@ select
     cast(null as DATETIME) as `__START_AT`,
     cast(null as DATETIME) as `__END_AT`,
     cast(null as DATETIME) as `__SYSTEM_START_AT`,
-    cast(value as DATETIME) as `__SYSTEM_END_AT`,
+    cast(value_0 as DATETIME) as `__SYSTEM_END_AT`,
     place as __auto_cdc_locator,
     cast('ended' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
-(select cast(null as string) as place, cast(null as DATETIME) as value limit 0)
+(select cast(null as string) as place, cast(null as DATETIME) as value_0 limit 0)
 union all
 (
 select locator, system_end_at as value from shop.`customers__auto_cdc_timeline_c0ffee000002` where is_same and is_moved

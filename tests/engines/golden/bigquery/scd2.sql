@@ -672,12 +672,12 @@ select
     cast(null as STRING) as `name`,
     cast(null as STRING) as `note`,
     cast(null as DATETIME) as `__START_AT`,
-    cast(value as DATETIME) as `__END_AT`,
+    cast(value_0 as DATETIME) as `__END_AT`,
     place as __auto_cdc_locator,
     cast('ended' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
-(select cast(null as string) as place, cast(null as DATETIME) as value limit 0)
+(select cast(null as string) as place, cast(null as DATETIME) as value_0 limit 0)
 union all
 (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value

@@ -1305,13 +1305,13 @@ select
     cast(null as timestamp) as `__START_AT`,
     cast(null as timestamp) as `__END_AT`,
     cast(null as timestamp) as `__SYSTEM_START_AT`,
-    cast(value as timestamp) as `__SYSTEM_END_AT`,
+    cast(value_0 as timestamp) as `__SYSTEM_END_AT`,
     place as __auto_cdc_locator,
     cast('ended' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select locator, system_end_at as value from shop.`customers__auto_cdc_timeline_c0ffee000002` where is_same and is_moved
-) as ended(place, value)
+) as ended(place, value_0)
 union all
 -- only if num_versions_removed
 select

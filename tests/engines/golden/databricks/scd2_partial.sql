@@ -805,7 +805,7 @@ select
     cast(null as string) as `name`,
     cast(null as string) as `note`,
     cast(null as timestamp) as `__START_AT`,
-    cast(value as timestamp) as `__END_AT`,
+    cast(value_0 as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
     cast('ended' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
@@ -813,7 +813,7 @@ from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop.`customers__auto_cdc_timeline_c0ffee000002`
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
-) as ended(place, value)
+) as ended(place, value_0)
 union all
 -- only if num_versions_removed
 select

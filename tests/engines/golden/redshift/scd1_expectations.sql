@@ -64,20 +64,25 @@ with evaluated as (
     from shop."customers__auto_cdc_checked_c0ffee000002" as src
     where not src.__auto_cdc_dropped
 )
-select src.*, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place
+select src.*, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
 from evaluated as src
 ) as src;
 
 -- check the events
-with counted as (
+select
+    count(*) as num_read_rows,
+    0 as num_late_rows,
+    count(case when true then 1 end) as num_new_events,
+    count(case when true and evt.__auto_cdc_is_repeated then 1 end) as num_repeated_rows,
+    case when count(case when true and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when true and evt.__auto_cdc_sequence is null then 1 end) else 0 end as null_sequence,
+    min(case when true and evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar(65535)), 'null') end) as null_sequence_example,
+    case when count(case when true and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when true and evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) else 0 end as null_key_0,
+    min(case when true and evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar(65535)) end) as null_key_0_example
+from shop."customers__auto_cdc_stage_c0ffee000002" as evt;
+
+-- look at events of one key and sequence  (only if num_repeated_rows)
+with found as (
     select
-        count(*) as num_read_rows,
-        0 as num_late_rows
-    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
-),
-found as (
-    select
-        count(*) as num_new_events,
         count(case when evt.__auto_cdc_sequence is null then 1 end) as null_sequence,
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar(65535)), 'null') end) as null_sequence_example,
         count(case when evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
@@ -117,8 +122,7 @@ ties as (
     from places
 )
 select *
-from counted
-cross join found
+from found
 cross join ties;
 
 -- create the quarantine
@@ -306,7 +310,7 @@ with evaluated as (
     where not src.__auto_cdc_dropped
 ),
 told as (
-    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') end as __auto_cdc_hidden, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place
+    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') end as __auto_cdc_hidden, cmp.__auto_cdc_kind = 'upsert' as __auto_cdc_shows, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
     from evaluated as src
     left join shop.customers__auto_cdc as cmp on src."id" = cmp."id"
 )
@@ -316,24 +320,33 @@ select
     case when __auto_cdc_is_new then "note" end as "note",
     case when __auto_cdc_is_new then "changed_at" end as "changed_at",
     case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
+    case when __auto_cdc_is_new then __auto_cdc_shows end as __auto_cdc_shows,
     __auto_cdc_sequence,
     __auto_cdc_kind,
     __auto_cdc_is_new,
     __auto_cdc_is_late,
-    __auto_cdc_place
+    __auto_cdc_place,
+    __auto_cdc_is_repeated
 from told
 ) as src;
 
 -- check the events
-with counted as (
+select
+    count(*) as num_read_rows,
+    count(case when evt.__auto_cdc_is_late then 1 end) as num_late_rows,
+    count(case when evt.__auto_cdc_is_new then 1 end) as num_new_events,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) as num_repeated_rows,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'delete' and evt.__auto_cdc_shows then 1 end) as num_deleted_rows,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert' then 1 end) as num_upserted_rows,
+    case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 1 end) else 0 end as null_sequence,
+    min(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar(65535)), 'null') end) as null_sequence_example,
+    case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) else 0 end as null_key_0,
+    min(case when evt.__auto_cdc_is_new and evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar(65535)) end) as null_key_0_example
+from shop."customers__auto_cdc_stage_c0ffee000002" as evt;
+
+-- look at events of one key and sequence  (only if num_repeated_rows)
+with found as (
     select
-        count(*) as num_read_rows,
-        count(case when __auto_cdc_is_late and __auto_cdc_kind <> 'truncate' then 1 end) as num_late_rows
-    from shop."customers__auto_cdc_stage_c0ffee000002" as stg
-),
-found as (
-    select
-        count(*) as num_new_events,
         count(case when evt.__auto_cdc_sequence is null then 1 end) as null_sequence,
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar(65535)), 'null') end) as null_sequence_example,
         count(case when evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
@@ -371,28 +384,10 @@ ties as (
         count(case when __auto_cdc_ways > 1 and __auto_cdc_decides then 1 end) as num_tied_rows,
         min(case when __auto_cdc_ways > 1 and __auto_cdc_decides then 'id=' || coalesce(cast(places."id" as varchar(65535)), 'null') || ' at ' || cast(places.__auto_cdc_sequence as varchar(65535)) end) as num_tied_rows_example
     from places
-),
-further as (
-    select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows, (select count(*) from (
-        select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
-        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
-    ) as won where __auto_cdc_kind = 'upsert') as num_upserted_rows
-    from (
-        select coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-') as __auto_cdc_locator, won.__auto_cdc_kind
-        from shop.customers as tgt
-        join (
-            select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
-            from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-            where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
-        ) as won on won."id" = tgt."id"
-    ) as gone
 )
 select *
-from counted
-cross join found
-cross join ties
-cross join further;
+from found
+cross join ties;
 
 -- create the quarantine
 drop table if exists shop.customers__auto_cdc_quarantine
@@ -467,6 +462,7 @@ select coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535))
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
     where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
 ) as won
+where won.__auto_cdc_kind = 'delete'
 ) as gone(place) where place is not null
 union all
 -- only if num_new_events
@@ -509,19 +505,19 @@ union all
 -- only if num_new_events
 select
     cast(null as integer) as "id",
-    cast(null as timestamp without time zone) as __auto_cdc_sequence,
-    cast(null as varchar(65535)) as __auto_cdc_kind,
+    cast(value_0 as timestamp without time zone) as __auto_cdc_sequence,
+    cast(value_1 as varchar(65535)) as __auto_cdc_kind,
     cast(null as varchar(65535)) as __auto_cdc_control,
     place as __auto_cdc_locator,
-    cast('gone' as varchar(65535)) as __auto_cdc_action,
+    cast('ended' as varchar(65535)) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select __auto_cdc_hidden from (
+select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
     where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
 ) as won where __auto_cdc_hidden is not null
-) as gone(place) where place is not null
+) as ended(place, value_0, value_1)
 union all
 -- only if num_new_events
 select
@@ -543,12 +539,12 @@ select "id", __auto_cdc_sequence, __auto_cdc_kind from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
     where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
-) as won
+) as won where __auto_cdc_hidden is null
 ) as born("id", __auto_cdc_sequence, __auto_cdc_kind)
 ) as row_born;
 
 -- write down what is left to do  (only if num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_checked_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}''\\nwhere __auto_cdc_kind = ''journal'' and substr(__auto_cdc_control, 1, 13) = ''c0ffee000002 ''"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_kind = src.__auto_cdc_kind\\nfrom shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" as src\\nwhere coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_checked_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}''\\nwhere __auto_cdc_kind = ''journal'' and substr(__auto_cdc_control, 1, 13) = ''c0ffee000002 ''"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
 -- see whose turn it is  (only if num_new_events)
@@ -568,6 +564,11 @@ select "id", "name", "note", "changed_at" from shop."customers__auto_cdc_target_
 delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') in (
 select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
+
+-- change shop.customers__auto_cdc  (only if num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_kind = src.__auto_cdc_kind
+from shop."customers__auto_cdc_companion_changes_c0ffee000002" as src
+where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') = src.__auto_cdc_locator and src.__auto_cdc_action = 'ended';
 
 -- change shop.customers__auto_cdc  (only if num_new_events)
 insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)

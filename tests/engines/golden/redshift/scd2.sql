@@ -664,7 +664,7 @@ select
     cast(null as character varying(200)) as "name",
     cast(null as character varying(200)) as "note",
     cast(null as timestamp without time zone) as "__start_at",
-    cast(value as timestamp without time zone) as "__end_at",
+    cast(value_0 as timestamp without time zone) as "__end_at",
     place as __auto_cdc_locator,
     cast('ended' as varchar(65535)) as __auto_cdc_action,
     2 as __auto_cdc_step
@@ -672,7 +672,7 @@ from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop."customers__auto_cdc_timeline_c0ffee000002"
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
-) as ended(place, value)
+) as ended(place, value_0)
 union all
 -- only if num_versions_removed
 select

@@ -559,7 +559,7 @@ union all
 -- only if num_snapshot_versions
 select
     cast(null as integer) as "id",
-    cast(value as timestamp without time zone) as __auto_cdc_sequence,
+    cast(value_0 as timestamp without time zone) as __auto_cdc_sequence,
     cast(null as varchar(65535)) as __auto_cdc_kind,
     cast(null as varchar(65535)) as __auto_cdc_control,
     place as __auto_cdc_locator,
@@ -568,7 +568,7 @@ select
 from (
 select coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
-) as ended(place, value)
+) as ended(place, value_0)
 union all
 -- only if num_snapshot_versions
 select

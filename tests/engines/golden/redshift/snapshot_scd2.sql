@@ -1015,7 +1015,7 @@ select
     cast(null as character varying(200)) as "note",
     cast(null as character varying(200)) as "operation",
     cast(null as timestamp without time zone) as "__start_at",
-    cast(value as timestamp without time zone) as "__end_at",
+    cast(value_0 as timestamp without time zone) as "__end_at",
     place as __auto_cdc_locator,
     cast('ended' as varchar(65535)) as __auto_cdc_action,
     2 as __auto_cdc_step
@@ -1023,7 +1023,7 @@ from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop."customers__auto_cdc_timeline_c0ffee000002"
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
-) as ended(place, value)
+) as ended(place, value_0)
 union all
 -- only if num_versions_removed
 select
@@ -1082,7 +1082,7 @@ select
     cast(null as character varying(200)) as "note",
     cast(null as character varying(200)) as "operation",
     cast(null as timestamp without time zone) as "__start_at",
-    cast(value as timestamp without time zone) as "__end_at",
+    cast(value_0 as timestamp without time zone) as "__end_at",
     place as __auto_cdc_locator,
     cast('ended' as varchar(65535)) as __auto_cdc_action,
     5 as __auto_cdc_step
@@ -1102,7 +1102,7 @@ from (
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 where evt.__auto_cdc_locator is not null and not evt.__auto_cdc_continues
-) as ended(place, value)
+) as ended(place, value_0)
 union all
 -- only if num_plain_rows
 select
@@ -1192,7 +1192,7 @@ union all
 -- only if num_snapshot_versions
 select
     cast(null as integer) as "id",
-    cast(value as timestamp without time zone) as __auto_cdc_sequence,
+    cast(value_0 as timestamp without time zone) as __auto_cdc_sequence,
     cast(null as varchar(65535)) as __auto_cdc_kind,
     cast(null as timestamp without time zone) as __auto_cdc_run_start,
     cast(null as character varying(200)) as "note",
@@ -1203,7 +1203,7 @@ select
 from (
 select coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_run_start as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') as locator, (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
-) as ended(place, value)
+) as ended(place, value_0)
 union all
 -- only if num_snapshot_versions
 select

@@ -1316,12 +1316,12 @@ select
     cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
     cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
     cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
-    cast(value as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
+    cast(value_0 as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
     place as __auto_cdc_locator,
     cast('ended' as varchar) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
-with ended (place, value) as (
+with ended (place, value_0) as (
 select locator, system_end_at as value from shop."customers__auto_cdc_timeline_c0ffee000002" where is_same and is_moved
 )
 select * from ended

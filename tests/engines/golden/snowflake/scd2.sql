@@ -667,12 +667,12 @@ select
     cast(null as VARCHAR(16777216)) as "NAME",
     cast(null as VARCHAR(16777216)) as "NOTE",
     cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
-    cast(value as TIMESTAMP_NTZ(9)) as "__END_AT",
+    cast(value_0 as TIMESTAMP_NTZ(9)) as "__END_AT",
     place as __auto_cdc_locator,
     cast('ended' as varchar) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
-with ended (place, value) as (
+with ended (place, value_0) as (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop."customers__auto_cdc_timeline_c0ffee000002"
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved

@@ -507,32 +507,13 @@ select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc
 union all
 -- only if num_new_truncates or num_new_events
 select
-    cast(null as int) as `id`,
-    cast(null as timestamp_ntz) as __auto_cdc_sequence,
-    cast(null as string) as __auto_cdc_kind,
-    cast(null as string) as __auto_cdc_control,
-    place as __auto_cdc_locator,
-    cast('gone' as string) as __auto_cdc_action,
-    4 as __auto_cdc_step
-from (
-select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_kind) from (
-select
-    cast(null as int) as `id`,
-    cast(null as timestamp_ntz) as __auto_cdc_sequence,
-    'layers' as __auto_cdc_kind,
-    '0' as __auto_cdc_control
-) as cmp
-) as gone(place) where place is not null
-union all
--- only if num_new_truncates or num_new_events
-select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
     named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_kind) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
-    5 as __auto_cdc_step
+    4 as __auto_cdc_step
 from (
 select
     born.`id`,

@@ -805,7 +805,7 @@ select
     cast(null as string) as `name`,
     cast(null as string) as `note`,
     cast(null as timestamp_ntz) as `__START_AT`,
-    cast(value as timestamp_ntz) as `__END_AT`,
+    cast(value_0 as timestamp_ntz) as `__END_AT`,
     place as __auto_cdc_locator,
     cast('ended' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
@@ -813,7 +813,7 @@ from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop.`customers__auto_cdc_timeline_c0ffee000002`
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
-) as ended(place, value)
+) as ended(place, value_0)
 union all
 -- only if num_versions_removed
 select
@@ -935,29 +935,6 @@ join missing on missing.__auto_cdc_event = evt.__auto_cdc_row
 union all
 -- only if num_hidden_forgotten or num_hidden_remembered
 select
-    cast(null as int) as `id`,
-    cast(null as timestamp_ntz) as __auto_cdc_sequence,
-    cast(null as string) as __auto_cdc_kind,
-    cast(null as timestamp_ntz) as __auto_cdc_run_start,
-    cast(null as boolean) as `__auto_cdc_sent_note`,
-    cast(null as string) as __auto_cdc_control,
-    place as __auto_cdc_locator,
-    cast('gone' as string) as __auto_cdc_action,
-    2 as __auto_cdc_step
-from (
-select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) from (
-select
-    cast(null as int) as `id`,
-    cast(null as timestamp_ntz) as __auto_cdc_sequence,
-    'layers' as __auto_cdc_kind,
-    cast(null as timestamp_ntz) as __auto_cdc_run_start,
-    cast(null as boolean) as `__auto_cdc_sent_note`,
-    '0' as __auto_cdc_control
-) as cmp
-) as gone(place) where place is not null
-union all
--- only if num_hidden_forgotten or num_hidden_remembered
-select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
@@ -966,7 +943,7 @@ select
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
     named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_sequence, 'at_2', row_born.__auto_cdc_run_start, 'at_3', row_born.__auto_cdc_kind) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
-    3 as __auto_cdc_step
+    2 as __auto_cdc_step
 from (
 select
     born.`id`,

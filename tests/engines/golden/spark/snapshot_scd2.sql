@@ -995,7 +995,7 @@ select
     cast(null as string) as `note`,
     cast(null as string) as `operation`,
     cast(null as timestamp_ntz) as `__START_AT`,
-    cast(value as timestamp_ntz) as `__END_AT`,
+    cast(value_0 as timestamp_ntz) as `__END_AT`,
     place as __auto_cdc_locator,
     cast('ended' as string) as __auto_cdc_action,
     2 as __auto_cdc_step
@@ -1003,7 +1003,7 @@ from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop.`customers__auto_cdc_timeline_c0ffee000002`
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
-) as ended(place, value)
+) as ended(place, value_0)
 union all
 -- only if num_versions_removed
 select
@@ -1062,7 +1062,7 @@ select
     cast(null as string) as `note`,
     cast(null as string) as `operation`,
     cast(null as timestamp_ntz) as `__START_AT`,
-    cast(value as timestamp_ntz) as `__END_AT`,
+    cast(value_0 as timestamp_ntz) as `__END_AT`,
     place as __auto_cdc_locator,
     cast('ended' as string) as __auto_cdc_action,
     5 as __auto_cdc_step
@@ -1082,7 +1082,7 @@ from (
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
 where evt.__auto_cdc_locator is not null and not evt.__auto_cdc_continues
-) as ended(place, value)
+) as ended(place, value_0)
 union all
 -- only if num_plain_rows
 select
@@ -1170,7 +1170,7 @@ union all
 -- only if num_snapshot_versions
 select
     cast(null as int) as `id`,
-    cast(value as timestamp_ntz) as __auto_cdc_sequence,
+    cast(value_0 as timestamp_ntz) as __auto_cdc_sequence,
     cast(null as string) as __auto_cdc_kind,
     cast(null as timestamp_ntz) as __auto_cdc_run_start,
     cast(null as string) as `note`,
@@ -1181,7 +1181,7 @@ select
 from (
 select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
-) as ended(place, value)
+) as ended(place, value_0)
 union all
 -- only if num_snapshot_versions
 select
@@ -1209,29 +1209,6 @@ select __auto_cdc_sequence from shop.`customers__auto_cdc_versions_c0ffee000002`
 union all
 -- only if num_snapshot_versions
 select
-    cast(null as int) as `id`,
-    cast(null as timestamp_ntz) as __auto_cdc_sequence,
-    cast(null as string) as __auto_cdc_kind,
-    cast(null as timestamp_ntz) as __auto_cdc_run_start,
-    cast(null as string) as `note`,
-    cast(null as string) as __auto_cdc_control,
-    place as __auto_cdc_locator,
-    cast('gone' as string) as __auto_cdc_action,
-    2 as __auto_cdc_step
-from (
-select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) from (
-select
-    cast(null as int) as `id`,
-    cast(null as timestamp_ntz) as __auto_cdc_sequence,
-    'layers' as __auto_cdc_kind,
-    cast(null as timestamp_ntz) as __auto_cdc_run_start,
-    cast(null as string) as `note`,
-    '0' as __auto_cdc_control
-) as cmp
-) as gone(place) where place is not null
-union all
--- only if num_snapshot_versions
-select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,
     cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,
@@ -1240,7 +1217,7 @@ select
     cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,
     named_struct('at_0', row_born.`id`, 'at_1', row_born.__auto_cdc_sequence, 'at_2', row_born.__auto_cdc_run_start, 'at_3', row_born.__auto_cdc_kind) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
-    3 as __auto_cdc_step
+    2 as __auto_cdc_step
 from (
 select
     born.`id`,
@@ -1261,7 +1238,7 @@ select
 ) as row_born;
 
 -- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp_ntz) as `__START_AT`,\\n    cast(null as timestamp_ntz) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.`__START_AT` <=> src.__auto_cdc_locator.at_1 and tgt.`__END_AT` <=> src.__auto_cdc_locator.at_2\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: string>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    named_struct(\'at_0\', tgt.`id`, \'at_1\', tgt.__auto_cdc_sequence, \'at_2\', tgt.__auto_cdc_run_start, \'at_3\', tgt.__auto_cdc_kind), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_run_start <=> src.__auto_cdc_locator.at_2 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_3\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp_ntz) as `__START_AT`,\\n    cast(null as timestamp_ntz) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.`__START_AT` <=> src.__auto_cdc_locator.at_1 and tgt.`__END_AT` <=> src.__auto_cdc_locator.at_2\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: string>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\nunion all\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp_ntz) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control,\\n    named_struct(\'at_0\', tgt.`id`, \'at_1\', tgt.__auto_cdc_sequence, \'at_2\', tgt.__auto_cdc_run_start, \'at_3\', tgt.__auto_cdc_kind), \'done\' as __auto_cdc_action\\nfrom shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_run_start <=> src.__auto_cdc_locator.at_2 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_3\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen matched and src.__auto_cdc_action = \'done\' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
 -- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
@@ -1317,6 +1294,10 @@ select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`,
 from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
 where __auto_cdc_action = 'born'
 union all
+select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
+from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
+where __auto_cdc_action = 'ended'
+union all
 select
     cast(null as int) as `id`,
     cast(null as timestamp_ntz) as __auto_cdc_sequence,
@@ -1326,15 +1307,11 @@ select
     'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control,
     named_struct('at_0', tgt.`id`, 'at_1', tgt.__auto_cdc_sequence, 'at_2', tgt.__auto_cdc_run_start, 'at_3', tgt.__auto_cdc_kind), 'done' as __auto_cdc_action
 from shop.customers__auto_cdc as tgt where tgt.__auto_cdc_kind = 'journal' and substr(tgt.__auto_cdc_control, 1, 13) = 'c0ffee000002 '
-union all
-select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_companion_changes_c0ffee000002`
-where __auto_cdc_action = 'ended'
 ) as src
 on tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_run_start <=> src.__auto_cdc_locator.at_2 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_3
 when matched and src.__auto_cdc_action = 'gone' then delete
-when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when matched and src.__auto_cdc_action = 'ended' then update set __auto_cdc_sequence = src.__auto_cdc_sequence
+when matched and src.__auto_cdc_action = 'done' then update set __auto_cdc_control = src.__auto_cdc_control
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control);
 
 -- free the working tables

@@ -1365,13 +1365,13 @@ select
     cast(null as timestamp(6)) as "__start_at",
     cast(null as timestamp(6)) as "__end_at",
     cast(null as timestamp(6)) as "__system_start_at",
-    cast(value as timestamp(6)) as "__system_end_at",
+    cast(value_0 as timestamp(6)) as "__system_end_at",
     place as __auto_cdc_locator,
     cast('ended' as varchar) as __auto_cdc_action,
     2 as __auto_cdc_step
 from (
 select locator, system_end_at as value from shop."customers__auto_cdc_timeline_c0ffee000002" where is_same and is_moved
-) as ended(place, value)
+) as ended(place, value_0)
 union all
 -- only if num_versions_removed
 select

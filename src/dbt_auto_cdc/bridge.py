@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dbt_auto_cdc import (
@@ -41,7 +41,7 @@ from dbt_auto_cdc.materializations.version_query import (
     look_up,
     relation,
 )
-from dbt_auto_cdc.observe import Ask, Existing, columns_of, observe, there_now
+from dbt_auto_cdc.observe import Ask, Existing, Rows, columns_of, notes_of, observe, there_now
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.reads import Read
 from dbt_auto_cdc.rectangles import overlapping_rectangles
@@ -83,7 +83,7 @@ class Model:
     """One model, ready to be observed: what Jinja carries from one call to the next.
 
     Where it has flows, `spec` is that of one of them, for what they have in common. `run` tells the run that is planned
-    from all others, where it is no transaction.
+    from all others, where it is no transaction. `answers` are what was asked already, a moment before it is planned.
     """
 
     name: str
@@ -94,6 +94,7 @@ class Model:
     sql: str
     flows: tuple[Flow, ...] = ()
     run: str = ""
+    answers: dict[str, Rows] = field(default_factory=dict, compare=False)
 
     @property
     def feeds(self) -> bool:
@@ -283,7 +284,7 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     there is beside the target, of what may be there, and `schema` all tables of its schema, among which may be what
     other runs left; `run_id` is dbt's name of the run.
     """
-    model = replace(model, run=_new_run(model.engine))
+    model, ask = replace(model, run=_new_run(model.engine)), _answered(model.answers, ask)
     rebuilt = full_refresh and model.spec.full_refresh is not False
     existing = Existing(
         target=target_exists,
@@ -312,6 +313,11 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     if journal.is_left(state.turn) and not rebuilt:
         raise AutoCdcError(model.name, [journal.IS_WRITING])
     return _PLANS[model.materialized](Table(model.name, spec, state, model.relations, model.engine))
+
+
+def _answered(answers: dict[str, Rows], ask: Ask) -> Ask:
+    """Return a way to ask that gives an answer which is there already, once."""
+    return lambda query: answers.pop(query) if query in answers else ask(query)
 
 
 def _new_run(engine: Engine) -> str:
@@ -373,11 +379,21 @@ def unfinished(*, model: Model, companion_exists: bool, full_refresh: bool, ask:
     """
     if model.engine.transactions or not companion_exists or full_refresh:
         return None
-    companion = model.relations.companion
-    columns = {column.name.lower() for column in columns_of(model.engine, ask, companion)}
+    companion, answers = model.relations.companion, dict[str, Rows]()
+
+    def noted(query: str) -> Rows:
+        answers[query] = ask(query)
+        return answers[query]
+
+    columns = {column.name.lower() for column in columns_of(model.engine, noted, companion)}
     if not {names.KIND, names.CONTROL} <= columns:
         return None
-    return journal.finished(model.engine, model.name, companion, ask)
+    turns = [str(note) for kind, note in notes_of(companion, noted) if kind == names.JOURNAL]
+    plan = journal.finished(model.engine, model.name, companion, turn=turns[0], ask=ask) if turns else None
+    if plan is None:
+        # Nothing was done since, so that planning need not ask once more.
+        model.answers.update(answers)
+    return plan
 
 
 def statements(*, adapter_type: str, sql: str) -> list[str]:

@@ -278,6 +278,12 @@ def _told(rows: Rows) -> tuple[Column, ...]:
     return tuple(Column(str(row[0]).removeprefix("="), str(row[1])) for row in rows)
 
 
+def notes_of(companion: str, ask: Ask) -> Rows:
+    """Return the notes of a companion that a plan has to know of, each with its kind."""
+    kinds = ", ".join(map(text, _NOTES))
+    return ask(f"select {names.KIND}, {names.CONTROL} from {companion} where {names.KIND} in ({kinds})")
+
+
 def _remembered(
     model: str, relations: Relations, *, columns: tuple[Column, ...], existing: Existing, ask: Ask
 ) -> _Remembered:
@@ -287,9 +293,7 @@ def _remembered(
         wrong = f"{companion} was not made by auto_cdc, which keeps there what belongs to {relations.target}"
         raise AutoCdcError(model, [f"{wrong}; rename that table, or give the model another alias"])
     said: dict[str, list[str]] = {kind: [] for kind in _NOTES}
-    kinds = ", ".join(map(text, said))
-    rows = ask(f"select {names.KIND}, {names.CONTROL} from {companion} where {names.KIND} in ({kinds})")
-    for kind, written in rows:
+    for kind, written in notes_of(companion, ask):
         said[str(kind)].append(str(written))
     changes = ChangeFeed(
         version=max(map(int, said[names.FEED]), default=None), is_whole=any(map(was_fed, said["control"]))

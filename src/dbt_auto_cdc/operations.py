@@ -117,7 +117,7 @@ def plan_reset(
     """Return the plan of forgetting how far a model's streams were read, all or those that are named."""
     companion = model.relations.companion
     companion_exists = there_now(model, ask).get("companion", companion_exists)
-    if companion_exists and not model.engine.transactions and journal.left_over(companion, ask):
+    if companion_exists and not model.engine.transactions and journal.was_stopped(companion, ask):
         problem = "a run of it was stopped while it wrote, and would still remember how far it read"
         raise AutoCdcError(model.name, [f"{problem}; run the model, which finishes that, and then reset it"])
     positions = positions_of(model, ask) if companion_exists else ()

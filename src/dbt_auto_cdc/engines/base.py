@@ -107,8 +107,12 @@ class Engine:
         del identity
         return self.locator_type
 
-    def is_at(self, alias: str, identity: Iterable[tuple[str, str]], place: str) -> str:
-        """Return the condition that a row stands at a place, in a form that joins find rows by."""
+    def is_at(self, alias: str, identity: Iterable[tuple[str, str]], place: str, *, apart: bool) -> str:
+        """Return the condition that a row stands at a place, in a form that joins find rows by.
+
+        `apart` says that places tell keys, of which each has one row, or the kind of a row without one.
+        """
+        del apart
         return f"{self.place(alias, identity)} = {place}"
 
     def statements(self, sql: str) -> list[str]:

@@ -19,9 +19,10 @@ Two runs at once are kept apart by the same row, which begins with what tells th
   staged stands in tables with the run's name in theirs; what others left there goes once none of them can write any
   more, which is after the note.
 * A note that is found may be that of a run which is alive, and both then send its statements. They are the same, the
-  engine lets only one of two win that write the same rows, and no later run can write before the note is crossed off.
-  Before that, and after all that it has to write, the run's working tables are dropped; so whoever is late with one of
-  its statements after that finds no table to read, and fails.
+  engine lets only one of two win that write the same rows, and no later run can write before nothing is left to do.
+  After that the run's working tables are dropped, and the note is crossed off; a run that finds it there drops them
+  itself before it writes. So whoever is late with one of its statements after that finds no table to read, and fails.
+  Where there is only one such table the note stays: that the next run drops it costs less than to cross the note off.
 * Rows that are only added are not looked for, so there the note is claimed: either the run crosses it off, or another
   one takes its rows back, remembers its number, and later runs take them back once more if they came all the same.
 
@@ -44,6 +45,8 @@ from dbt_auto_cdc.plan import Plan, Rule, Step, Turn, Write, whenever_sent
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.sql import Query, comma
 from dbt_auto_cdc.state import State
+
+Ask = Callable[[str], Sequence[Sequence[object]]]
 
 WORKING = (names.TARGET_CHANGES, names.COMPANION_CHANGES)
 _NOTED = "write down what is left to do"
@@ -102,15 +105,29 @@ def journaled(
             else [("note that all is written", _changed(job.engine, job.companion, rest, is_of(run)))]
         ),
     ]
-    note = _noted(job, to_do, frees=free)
+    note, rests = _noted(job, to_do, frees=free), _rests(job.engine, free)
+    crossed_off = Step(_CROSSED_OFF, _crossed_off(job.engine, job.companion, run), whenever)
     return (
+        *_freed_before(job),
         *first,
         *written_down,
         *_taking_turns(job, note, whenever),
         *(Step(name, sql, whenever) for name, sql in to_do),
         *_freed(free),
-        Step(_CROSSED_OFF, _crossed_off(job.engine, job.companion, run), whenever),
-    ), _turn(job, free, taken_over=_TAKEN_OVER)
+        *(() if rests else (crossed_off,)),
+    ), _turn(job, free, taken_over=_TAKEN_OVER, ends="" if rests else _CROSSED_OFF)
+
+
+def _rests(engine: Engine, free: str) -> bool:
+    """Whether a run leaves its note there, which says only what it drops: the next one drops that, if it is there."""
+    return bool(free) and len(engine.statements(free)) == 1
+
+
+def _freed_before(job: Job) -> tuple[Step, ...]:
+    """Drop what the run before had to drop, and left to this one to be sure of."""
+    _, _, note = job.state.turn.partition(" ")
+    frees = json.loads(note)["frees"] if note else ""
+    return (Step("drop what the run before wrote from", frees),) if frees else ()
 
 
 def _freed(free: str) -> tuple[Step, ...]:
@@ -260,7 +277,7 @@ def _appended(
     return steps, replace(turn_of_run, written=added[0].name, takes_back=_while_lost(job, number))
 
 
-def _turn(job: Job, free: str, *, taken_over: str) -> Turn:
+def _turn(job: Job, free: str, *, taken_over: str, ends: str = _CROSSED_OFF) -> Turn:
     return Turn(
         _asks(job.companion),
         before=job.state.turn,
@@ -269,7 +286,7 @@ def _turn(job: Job, free: str, *, taken_over: str) -> Turn:
         run=job.state.run,
         noted=_NOTED,
         taking=_TAKING,
-        ends=_CROSSED_OFF,
+        ends=ends,
         frees=free,
     )
 
@@ -392,26 +409,23 @@ def _crossed_off(engine: Engine, companion: str, run: str) -> str:
     return _changed(engine, companion, run, is_of(run))
 
 
-def left_over(companion: str, ask: Callable[[str], Sequence[Sequence[object]]]) -> str:
-    """Return the note of an earlier run that was stopped while it wrote, or is writing; empty if there is none."""
+def was_stopped(companion: str, ask: Ask) -> bool:
+    """Tell whether an earlier run was stopped while it wrote, or is writing."""
     rows = ask(_asks(companion))
-    note = str(rows[0][0]) if rows else ""
-    return note if is_left(note) else ""
+    return bool(rows) and is_left(str(rows[0][0]))
 
 
-def is_left(note: str) -> bool:
-    """Tell whether the row of kind `journal` says that something is left to do."""
-    return " " in note
+def is_left(turn: str) -> bool:
+    """Tell whether the row of kind `journal` says that something is left to write."""
+    _, _, note = turn.partition(" ")
+    return bool(note) and any(json.loads(note)[part] for part in ("to_do", "otherwise"))
 
 
-def finished(
-    engine: Engine, model: str, companion: str, ask: Callable[[str], Sequence[Sequence[object]]]
-) -> Plan | None:
+def finished(engine: Engine, model: str, companion: str, *, turn: str, ask: Ask) -> Plan | None:
     """Return the plan that finishes an earlier run, where it wrote down that something is left to do."""
-    written = left_over(companion, ask)
-    if not written:
+    if not is_left(turn):
         return None
-    run, _, text = written.partition(" ")
+    run, _, text = turn.partition(" ")
     note = json.loads(text)
     to_do = note["to_do"] if not note["asks"] or ask(note["asks"]) else note["otherwise"]
     claimed = [sql for name, sql in to_do if name == _SEE]
@@ -429,7 +443,7 @@ def finished(
             ),
             *(reversed(last) if note["appends"] else last),
         ),
-        turn=Turn(_asks(companion), before=written, came_between=IS_WRITING, taken_over=IS_WRITING),
+        turn=Turn(_asks(companion), before=turn, came_between=IS_WRITING, taken_over=IS_WRITING),
     )
 
 

@@ -164,7 +164,7 @@ class RowChanges:
             return []
         if not self.engine.merges:
             return self._applied_in_parts()
-        columns, place = ", ".join(self.types), self.engine.place("tgt", self.identity.items())
+        columns = ", ".join(self.types)
         source = self._each_once if self.is_apart else self._each_told
         changes = [name for name in self.types if name not in self.identity]
         matched = []
@@ -176,20 +176,15 @@ class RowChanges:
             matched.append(self._updated(ENDED, self._ending))
         if done:
             is_note, note = done
-            own = {names.CONTROL: self.engine.text(note)}
-            of_run = f"from {self.relation} as tgt where {is_note}"
-            told = comma(
-                f"{own.get(name) or self.engine.null(kind)} as {name}" for name, kind in self.types.items()
-            )
-            source.append(f"select\n    {told},\n    {place}, '{DONE}' as {names.ACTION}\n{of_run}")
-            matched.append(self._updated(DONE, own))
+            source.append(self._done(note))
+            matched.append(self._updated(DONE, [names.CONTROL], only_if=f" and {is_note}"))
         values = ", ".join(f"src.{name}" for name in self.types)
-        union = UNION.join(source)
+        union, place = UNION.join(source), f"src.{names.LOCATOR}"
         return [
             "\n".join(
                 [
                     f"merge into {self.relation} as tgt using (\n{union}\n) as src",
-                    f"on {self.engine.is_at('tgt', self.identity.items(), f'src.{names.LOCATOR}')}",
+                    f"on {self.engine.is_at('tgt', self.identity.items(), place, apart=self.is_apart)}",
                     *matched,
                     f"when not matched and src.{names.ACTION} = '{BORN}' then insert ({columns}) values ({values})",
                 ]
@@ -197,9 +192,19 @@ class RowChanges:
         ]
 
     @staticmethod
-    def _updated(action: str, columns: Iterable[str]) -> str:
+    def _updated(action: str, columns: Iterable[str], *, only_if: str = "") -> str:
         values = ", ".join(f"{name} = src.{name}" for name in columns)
-        return f"when matched and src.{names.ACTION} = '{action}' then update set {values}"
+        return f"when matched and src.{names.ACTION} = '{action}'{only_if} then update set {values}"
+
+    def _done(self, note: str) -> str:
+        """The row of the merge that changes the note of a run."""
+        own = {names.KIND: self.engine.text(names.JOURNAL), names.CONTROL: self.engine.text(note)}
+        values = comma(
+            f"{own.get(name) or self.engine.null(kind)} as {name}" for name, kind in self.types.items()
+        )
+        place = self.engine.place("own", self.identity.items())
+        columns = f"{', '.join(self.types)}, {place}, '{DONE}' as {names.ACTION}"
+        return f"select {columns}\nfrom (\nselect\n    {values}\n) as own"
 
     @property
     def _each_once(self) -> list[str]:

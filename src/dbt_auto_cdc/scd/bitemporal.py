@@ -22,7 +22,15 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
 from dbt_auto_cdc.scd import bitemporal_partial, changes, check, walls, writes
 from dbt_auto_cdc.scd.job import Job, of
-from dbt_auto_cdc.scd.scd2 import FEW_ENDED, MANY_ENDED, REMOVED, WRITTEN, differences, few
+from dbt_auto_cdc.scd.scd2 import (
+    FEW_ENDED,
+    MANY_ENDED,
+    REMOVED,
+    WRITTEN,
+    differences,
+    few,
+    written_at_once,
+)
 from dbt_auto_cdc.scd.walls import BEFORE, SO_FAR, line
 from dbt_auto_cdc.sql import Query, any_of, comma
 
@@ -488,8 +496,14 @@ from (
 
 def apply(job: Job) -> tuple[Step, ...]:
     """Write what differs, and remember the new events."""
-    gone, born = _removed(job, with_ended=True), versions(job, with_ended=True)
     more = event_columns(job), remembered(job)
+    return (*_write(job), writes.remember(job, "remember the new events", *more, only_if=(check.NEW,)))
+
+
+def _write(job: Job) -> tuple[Step, ...]:
+    if not job.engine.transactions:
+        return written_at_once(job, _ended(job), _removed(job), versions(job), column=job.system_end_at)
+    gone, born = _removed(job, with_ended=True), versions(job, with_ended=True)
     return (
         writes.delete(job, "delete versions, ended ones too", gone, only_if=(FEW_ENDED,)),
         writes.insert(job, "insert versions, ended ones too", born, only_if=(FEW_ENDED,)),
@@ -498,5 +512,4 @@ def apply(job: Job) -> tuple[Step, ...]:
         ),
         writes.delete(job, "delete versions", _removed(job), only_if=(REMOVED,)),
         writes.insert(job, "insert versions", versions(job), only_if=(WRITTEN,)),
-        writes.remember(job, "remember the new events", *more, only_if=(check.NEW,)),
     )

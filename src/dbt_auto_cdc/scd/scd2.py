@@ -681,6 +681,8 @@ def apply(job: Job) -> tuple[Step, ...]:
 
 def write(job: Job) -> tuple[Step, ...]:
     """Write what differs: whole versions by DELETE and INSERT, many ends by a one-column UPDATE."""
+    if not job.engine.transactions:
+        return written_at_once(job, _ended(job), _removed(job), versions(job), column=job.end_at)
     gone, born = _removed(job, with_ended=True), versions(job, with_ended=True)
     return (
         writes.delete(job, "delete versions, ended ones too", gone, only_if=(FEW_ENDED,)),
@@ -688,4 +690,14 @@ def write(job: Job) -> tuple[Step, ...]:
         writes.end(job, "end versions in place", _ended(job), column=job.end_at, only_if=(MANY_ENDED,)),
         writes.delete(job, "delete versions", _removed(job), only_if=(REMOVED,)),
         writes.insert(job, "insert versions", versions(job), only_if=(WRITTEN,)),
+    )
+
+
+def written_at_once(job: Job, ended: Query, removed: Query, born: Query, *, column: str) -> tuple[Step, ...]:
+    """Write what differs where all of it is one statement: no part is worth leaving out where others are sent."""
+    differs = (MANY_ENDED, REMOVED, WRITTEN)
+    return (
+        writes.end(job, "end versions in place", ended, column=column, only_if=differs),
+        writes.delete(job, "delete versions", removed, only_if=differs),
+        writes.insert(job, "insert versions", born, only_if=differs),
     )

@@ -923,7 +923,7 @@ select
     (select min(example) from crossed) as crossed_versions_example
 from shop.`customers__auto_cdc_timeline_c0ffee000002`;
 
--- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 create or replace table shop.`customers__auto_cdc_target_changes_c0ffee000002` using delta as
 select
     cast(null as int) as `id`,
@@ -938,57 +938,7 @@ select
 from (select 1 as one) as nothing
 where false
 union all
--- only if num_versions_ended_and_few
-select
-    cast(null as int) as `id`,
-    cast(null as string) as `name`,
-    cast(null as string) as `note`,
-    cast(null as string) as `operation`,
-    cast(null as timestamp) as `__START_AT`,
-    cast(null as timestamp) as `__END_AT`,
-    place as __auto_cdc_locator,
-    cast('gone' as string) as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-with kept as (
-    select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where __auto_cdc_same and not __auto_cdc_moved
-)
-select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline_c0ffee000002` as evt
-where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
-) as gone(place) where place is not null
-union all
--- only if num_versions_ended_and_few
-select
-    cast(row_born.`id` as int) as `id`,
-    cast(row_born.`name` as string) as `name`,
-    cast(row_born.`note` as string) as `note`,
-    cast(row_born.`operation` as string) as `operation`,
-    cast(row_born.`__START_AT` as timestamp) as `__START_AT`,
-    cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
-    named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`) as __auto_cdc_locator,
-    cast('born' as string) as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born.`id`,
-    born.`name`,
-    born.`note`,
-    born.`operation`,
-    born.`__START_AT`,
-    born.`__END_AT`
-from (
-with written as (
-    select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop.`customers__auto_cdc_timeline_c0ffee000002`
-    where __auto_cdc_last and not (__auto_cdc_same and not __auto_cdc_moved)
-)
-select evt.`id`, evt.`name`, evt.`note`, evt.`operation`, run.__auto_cdc_run_start as `__START_AT`, run.__auto_cdc_run_end as `__END_AT`
-from shop.`customers__auto_cdc_line_c0ffee000002` as evt
-join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
-) as born(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`)
-) as row_born
-union all
--- only if num_versions_ended_and_many
+-- only if num_versions_ended_and_many or num_versions_removed or num_versions_written
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -998,14 +948,14 @@ select
     cast(value_0 as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
     cast('ended' as string) as __auto_cdc_action,
-    2 as __auto_cdc_step
+    0 as __auto_cdc_step
 from (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
 from shop.`customers__auto_cdc_timeline_c0ffee000002`
 where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 ) as ended(place, value_0)
 union all
--- only if num_versions_removed
+-- only if num_versions_ended_and_many or num_versions_removed or num_versions_written
 select
     cast(null as int) as `id`,
     cast(null as string) as `name`,
@@ -1015,7 +965,7 @@ select
     cast(null as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
     cast('gone' as string) as __auto_cdc_action,
-    3 as __auto_cdc_step
+    1 as __auto_cdc_step
 from (
 with kept as (
     select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where __auto_cdc_same
@@ -1024,7 +974,7 @@ select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline_c0ffee0000
 where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
--- only if num_versions_written
+-- only if num_versions_ended_and_many or num_versions_removed or num_versions_written
 select
     cast(row_born.`id` as int) as `id`,
     cast(row_born.`name` as string) as `name`,
@@ -1034,7 +984,7 @@ select
     cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
     named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
-    4 as __auto_cdc_step
+    2 as __auto_cdc_step
 from (
 select
     born.`id`,
@@ -1065,7 +1015,7 @@ select
     cast(value_0 as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
     cast('ended' as string) as __auto_cdc_action,
-    5 as __auto_cdc_step
+    3 as __auto_cdc_step
 from (
 select evt.__auto_cdc_locator as locator, evt.__auto_cdc_sequence as value
 from (
@@ -1094,7 +1044,7 @@ select
     cast(row_born.`__END_AT` as timestamp) as `__END_AT`,
     named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`) as __auto_cdc_locator,
     cast('born' as string) as __auto_cdc_action,
-    6 as __auto_cdc_step
+    4 as __auto_cdc_step
 from (
 select
     born.`id`,
@@ -1133,7 +1083,7 @@ select
     cast(null as timestamp) as `__END_AT`,
     place as __auto_cdc_locator,
     cast('gone' as string) as __auto_cdc_action,
-    7 as __auto_cdc_step
+    5 as __auto_cdc_step
 from (
 select evt.__auto_cdc_locator
 from (
@@ -1152,7 +1102,7 @@ from (
 where evt.__auto_cdc_continues
 ) as gone(place) where place is not null;
 
--- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 create or replace table shop.`customers__auto_cdc_companion_changes_c0ffee000002` using delta as
 select
     cast(null as int) as `id`,
@@ -1207,15 +1157,15 @@ select __auto_cdc_sequence from shop.`customers__auto_cdc_versions_c0ffee000002`
 ) as born(__auto_cdc_sequence)
 ) as row_born;
 
--- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- write down what is left to do  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as `operation`,\\n    cast(null as timestamp) as `__START_AT`,\\n    cast(null as timestamp) as `__END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.`__START_AT` <=> src.__auto_cdc_locator.at_1 and tgt.`__END_AT` <=> src.__auto_cdc_locator.at_2\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__END_AT` = src.`__END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp, at_3: string>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control, named_struct(\'at_0\', own.`id`, \'at_1\', own.__auto_cdc_sequence, \'at_2\', own.__auto_cdc_run_start, \'at_3\', own.__auto_cdc_kind), \'done\' as __auto_cdc_action\\nfrom (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp) as __auto_cdc_sequence,\\n    \'journal\' as __auto_cdc_kind,\\n    cast(null as timestamp) as __auto_cdc_run_start,\\n    cast(null as string) as `note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control\\n) as own\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_run_start <=> src.__auto_cdc_locator.at_2 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_3\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen matched and src.__auto_cdc_action = \'done\' and tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.`note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_versions_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_moving_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
--- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- see whose turn it is  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 select case when count(*) = 0 then 1 else 0 end as lost_turn
 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
--- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- change shop.customers  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 merge into shop.customers as tgt using (
 select
     cast(null as int) as `id`,
@@ -1244,7 +1194,7 @@ when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'ended' then update set `__END_AT` = src.`__END_AT`
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`) values (src.`id`, src.`name`, src.`note`, src.`operation`, src.`__START_AT`, src.`__END_AT`);
 
--- change shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- change shop.customers__auto_cdc  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 merge into shop.customers__auto_cdc as tgt using (
 select
     cast(null as int) as `id`,
@@ -1304,6 +1254,6 @@ drop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002`
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_companion_changes_c0ffee000002`;
 
--- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- cross it off  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
 where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -1271,7 +1271,7 @@ from (
     join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched.__auto_cdc_owner = evt.owner
 ) as evt;
 
--- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
 create table shop."customers__auto_cdc_target_changes_c0ffee000002" as
@@ -1289,56 +1289,7 @@ select
 from (select 1 as one) as nothing
 where false
 union all
--- only if num_versions_ended_and_few
-select
-    cast(null as integer) as "id",
-    cast(null as character varying(200)) as "name",
-    cast(null as character varying(200)) as "note",
-    cast(null as timestamp without time zone) as "__start_at",
-    cast(null as timestamp without time zone) as "__end_at",
-    cast(null as timestamp without time zone) as "__system_start_at",
-    cast(null as timestamp without time zone) as "__system_end_at",
-    place as __auto_cdc_locator,
-    cast('gone' as varchar(65535)) as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-select locator from shop."customers__auto_cdc_timeline_c0ffee000002" where (locator is not null and not is_same) or (is_same and is_moved)
-) as gone(place) where place is not null
-union all
--- only if num_versions_ended_and_few
-select
-    cast(row_born."id" as integer) as "id",
-    cast(row_born."name" as character varying(200)) as "name",
-    cast(row_born."note" as character varying(200)) as "note",
-    cast(row_born."__start_at" as timestamp without time zone) as "__start_at",
-    cast(row_born."__end_at" as timestamp without time zone) as "__end_at",
-    cast(row_born."__system_start_at" as timestamp without time zone) as "__system_start_at",
-    cast(row_born."__system_end_at" as timestamp without time zone) as "__system_end_at",
-    coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__end_at" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__system_start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__system_start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__system_end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__system_end_at" as varchar(65535)), '-') as __auto_cdc_locator,
-    cast('born' as varchar(65535)) as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born."id",
-    born."name",
-    born."note",
-    born."__start_at",
-    born."__end_at",
-    born."__system_start_at",
-    born."__system_end_at"
-from (
-with written as (
-    select event, start_at, end_at, system_start_at, system_end_at
-    from shop."customers__auto_cdc_timeline_c0ffee000002"
-    where event is not null and (not is_same or is_moved)
-)
-select evt."id", evt."name", evt."note", run.start_at as "__start_at", run.end_at as "__end_at", run.system_start_at as "__system_start_at", run.system_end_at as "__system_end_at"
-from shop."customers__auto_cdc_line_c0ffee000002" as evt
-join written as run on run.event = evt.__auto_cdc_row
-) as born("id", "name", "note", "__start_at", "__end_at", "__system_start_at", "__system_end_at")
-) as row_born
-union all
--- only if num_versions_ended_and_many
+-- only if num_versions_ended_and_many or num_versions_removed or num_versions_written
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -1349,12 +1300,12 @@ select
     cast(value_0 as timestamp without time zone) as "__system_end_at",
     place as __auto_cdc_locator,
     cast('ended' as varchar(65535)) as __auto_cdc_action,
-    2 as __auto_cdc_step
+    0 as __auto_cdc_step
 from (
 select locator, system_end_at as value from shop."customers__auto_cdc_timeline_c0ffee000002" where is_same and is_moved
 ) as ended(place, value_0)
 union all
--- only if num_versions_removed
+-- only if num_versions_ended_and_many or num_versions_removed or num_versions_written
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -1365,12 +1316,12 @@ select
     cast(null as timestamp without time zone) as "__system_end_at",
     place as __auto_cdc_locator,
     cast('gone' as varchar(65535)) as __auto_cdc_action,
-    3 as __auto_cdc_step
+    1 as __auto_cdc_step
 from (
 select locator from shop."customers__auto_cdc_timeline_c0ffee000002" where locator is not null and not is_same
 ) as gone(place) where place is not null
 union all
--- only if num_versions_written
+-- only if num_versions_ended_and_many or num_versions_removed or num_versions_written
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as character varying(200)) as "name",
@@ -1381,7 +1332,7 @@ select
     cast(row_born."__system_end_at" as timestamp without time zone) as "__system_end_at",
     coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__end_at" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__system_start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__system_start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(row_born."__system_end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."__system_end_at" as varchar(65535)), '-') as __auto_cdc_locator,
     cast('born' as varchar(65535)) as __auto_cdc_action,
-    4 as __auto_cdc_step
+    2 as __auto_cdc_step
 from (
 select
     born."id",
@@ -1403,7 +1354,7 @@ join written as run on run.event = evt.__auto_cdc_row
 ) as born("id", "name", "note", "__start_at", "__end_at", "__system_start_at", "__system_end_at")
 ) as row_born;
 
--- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002"
 -- auto_cdc: next statement
 create table shop."customers__auto_cdc_companion_changes_c0ffee000002" as
@@ -1466,38 +1417,38 @@ where evt.__auto_cdc_row not in (select locator from copies)
 ) as born("id", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "name", "note")
 ) as row_born;
 
--- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- write down what is left to do  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__start_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__start_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__end_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__end_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__system_start_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__system_start_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__system_end_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__system_end_at\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "update shop.customers set \\"__system_end_at\\" = src.\\"__system_end_at\\"\\nfrom shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" as src\\nwhere coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__start_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__start_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__end_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__end_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__system_start_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__system_start_at\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers.\\"__system_end_at\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"__system_end_at\\" as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"__start_at\\", \\"__end_at\\", \\"__system_start_at\\", \\"__system_end_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"__start_at\\", \\"__end_at\\", \\"__system_start_at\\", \\"__system_end_at\\" from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_system_sequence as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_system_sequence as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"name\\", \\"note\\", __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"name\\", \\"note\\", __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_events_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_touched_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stored_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_parts_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_line_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_placed_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_event_blocks_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_arrivals_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_turns_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_sights_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_wall_blocks_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_timeline_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}''\\nwhere __auto_cdc_kind = ''journal'' and substr(__auto_cdc_control, 1, 13) = ''c0ffee000002 ''"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_touched_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_parts_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_placed_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_event_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_arrivals_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_turns_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_sights_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
--- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- see whose turn it is  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 select case when count(*) = 0 then 1 else 0 end as lost_turn
 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
--- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- change shop.customers  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 delete from shop.customers where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."__start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."__start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."__end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."__end_at" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."__system_start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."__system_start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."__system_end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."__system_end_at" as varchar(65535)), '-') in (
 select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
 
--- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- change shop.customers  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 update shop.customers set "__system_end_at" = src."__system_end_at"
 from shop."customers__auto_cdc_target_changes_c0ffee000002" as src
 where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."__start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."__start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."__end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."__end_at" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."__system_start_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."__system_start_at" as varchar(65535)), '-') || coalesce(cast(length(cast(customers."__system_end_at" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."__system_end_at" as varchar(65535)), '-') = src.__auto_cdc_locator and src.__auto_cdc_action = 'ended';
 
--- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- change shop.customers  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 insert into shop.customers ("id", "name", "note", "__start_at", "__end_at", "__system_start_at", "__system_end_at")
 select "id", "name", "note", "__start_at", "__end_at", "__system_start_at", "__system_end_at" from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
--- change shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- change shop.customers__auto_cdc  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_system_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_system_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') in (
 select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
 
--- change shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- change shop.customers__auto_cdc  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "name", "note", __auto_cdc_control)
 select "id", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, "name", "note", __auto_cdc_control from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
--- note that all is written  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- note that all is written  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_touched_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_parts_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_placed_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_event_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_arrivals_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_turns_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_sights_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
@@ -1534,6 +1485,6 @@ drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
 
--- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- cross it off  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
 where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -1237,160 +1237,15 @@ from (
     join shop."customers__auto_cdc_touched_c0ffee000002" as touched on touched.__auto_cdc_owner = evt.owner
 ) as evt;
 
--- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
-create or replace transient table shop."customers__auto_cdc_target_changes_c0ffee000002" as
-select
-    cast(null as NUMBER(38,0)) as "ID",
-    cast(null as VARCHAR(16777216)) as "NAME",
-    cast(null as VARCHAR(16777216)) as "NOTE",
-    cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
-    cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
-    cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
-    cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
-    cast(null as varchar) as __auto_cdc_locator,
-    cast('' as varchar) as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (select 1 as one) as nothing
-where false
-union all
--- only if num_versions_ended_and_few
-select
-    cast(null as NUMBER(38,0)) as "ID",
-    cast(null as VARCHAR(16777216)) as "NAME",
-    cast(null as VARCHAR(16777216)) as "NOTE",
-    cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
-    cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
-    cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
-    cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
-    place as __auto_cdc_locator,
-    cast('gone' as varchar) as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-with gone (place) as (
-select locator from shop."customers__auto_cdc_timeline_c0ffee000002" where (locator is not null and not is_same) or (is_same and is_moved)
-)
-select * from gone
-) as gone where place is not null
-union all
--- only if num_versions_ended_and_few
-select
-    cast(row_born."ID" as NUMBER(38,0)) as "ID",
-    cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
-    cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
-    cast(row_born."__START_AT" as TIMESTAMP_NTZ(9)) as "__START_AT",
-    cast(row_born."__END_AT" as TIMESTAMP_NTZ(9)) as "__END_AT",
-    cast(row_born."__SYSTEM_START_AT" as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
-    cast(row_born."__SYSTEM_END_AT" as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
-    coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__SYSTEM_START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__SYSTEM_START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__SYSTEM_END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__SYSTEM_END_AT") as varchar), '-') as __auto_cdc_locator,
-    cast('born' as varchar) as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born."ID",
-    born."NAME",
-    born."NOTE",
-    born."__START_AT",
-    born."__END_AT",
-    born."__SYSTEM_START_AT",
-    born."__SYSTEM_END_AT"
-from (
-with born ("ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT") as (
-with written as (
-    select event, start_at, end_at, system_start_at, system_end_at
-    from shop."customers__auto_cdc_timeline_c0ffee000002"
-    where event is not null and (not is_same or is_moved)
-)
-select evt."ID", evt."NAME", evt."NOTE", run.start_at as "__START_AT", run.end_at as "__END_AT", run.system_start_at as "__SYSTEM_START_AT", run.system_end_at as "__SYSTEM_END_AT"
-from shop."customers__auto_cdc_line_c0ffee000002" as evt
-join written as run on run.event = evt.__auto_cdc_row
-)
-select * from born
-) as born
-) as row_born
-union all
--- only if num_versions_ended_and_many
-select
-    cast(null as NUMBER(38,0)) as "ID",
-    cast(null as VARCHAR(16777216)) as "NAME",
-    cast(null as VARCHAR(16777216)) as "NOTE",
-    cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
-    cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
-    cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
-    cast(value_0 as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
-    place as __auto_cdc_locator,
-    cast('ended' as varchar) as __auto_cdc_action,
-    2 as __auto_cdc_step
-from (
-with ended (place, value_0) as (
-select locator, system_end_at as value from shop."customers__auto_cdc_timeline_c0ffee000002" where is_same and is_moved
-)
-select * from ended
-) as ended
-union all
--- only if num_versions_removed
-select
-    cast(null as NUMBER(38,0)) as "ID",
-    cast(null as VARCHAR(16777216)) as "NAME",
-    cast(null as VARCHAR(16777216)) as "NOTE",
-    cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
-    cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
-    cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
-    cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
-    place as __auto_cdc_locator,
-    cast('gone' as varchar) as __auto_cdc_action,
-    3 as __auto_cdc_step
-from (
-with gone (place) as (
-select locator from shop."customers__auto_cdc_timeline_c0ffee000002" where locator is not null and not is_same
-)
-select * from gone
-) as gone where place is not null
-union all
--- only if num_versions_written
-select
-    cast(row_born."ID" as NUMBER(38,0)) as "ID",
-    cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
-    cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
-    cast(row_born."__START_AT" as TIMESTAMP_NTZ(9)) as "__START_AT",
-    cast(row_born."__END_AT" as TIMESTAMP_NTZ(9)) as "__END_AT",
-    cast(row_born."__SYSTEM_START_AT" as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
-    cast(row_born."__SYSTEM_END_AT" as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
-    coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__SYSTEM_START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__SYSTEM_START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__SYSTEM_END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__SYSTEM_END_AT") as varchar), '-') as __auto_cdc_locator,
-    cast('born' as varchar) as __auto_cdc_action,
-    4 as __auto_cdc_step
-from (
-select
-    born."ID",
-    born."NAME",
-    born."NOTE",
-    born."__START_AT",
-    born."__END_AT",
-    born."__SYSTEM_START_AT",
-    born."__SYSTEM_END_AT"
-from (
-with born ("ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT") as (
-with written as (
-    select event, start_at, end_at, system_start_at, system_end_at
-    from shop."customers__auto_cdc_timeline_c0ffee000002"
-    where event is not null and (not is_same or false)
-)
-select evt."ID", evt."NAME", evt."NOTE", run.start_at as "__START_AT", run.end_at as "__END_AT", run.system_start_at as "__SYSTEM_START_AT", run.system_end_at as "__SYSTEM_END_AT"
-from shop."customers__auto_cdc_line_c0ffee000002" as evt
-join written as run on run.event = evt.__auto_cdc_row
-)
-select * from born
-) as born
-) as row_born;
-
--- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\", __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_END_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \\"__SYSTEM_END_AT\\" = src.\\"__SYSTEM_END_AT\\"\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"__START_AT\\", src.\\"__END_AT\\", src.\\"__SYSTEM_START_AT\\", src.\\"__SYSTEM_END_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\") as (\\n    with repeated as (\\n        select \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt where __auto_cdc_kind <> ''truncate'' group by \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt\\n            join repeated on evt.\\"ID\\" = repeated.\\"ID\\" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.\\"ID\\",\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NAME\\" end as \\"NAME\\",\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NOTE\\" end as \\"NOTE\\"\\n    from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\") as (\\n    with repeated as (\\n        select \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt where __auto_cdc_kind <> ''truncate'' group by \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt\\n            join repeated on evt.\\"ID\\" = repeated.\\"ID\\" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.\\"ID\\",\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NAME\\" end as \\"NAME\\",\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NOTE\\" end as \\"NOTE\\"\\n    from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\", __auto_cdc_control, coalesce(cast(length(cast(own.\\"ID\\" as varchar)) as varchar) || '':'' || cast(own.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, own.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, own.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, own.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, own.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(own.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(own.__auto_cdc_kind as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n    ''journal'' as __auto_cdc_kind,\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_events_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_touched_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stored_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_parts_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_line_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_placed_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_event_blocks_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_arrivals_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_turns_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_sights_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_wall_blocks_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_timeline_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control\\n) as own\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''done'' and tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 '' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\", __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src.\\"NAME\\", src.\\"NOTE\\", src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_touched_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_parts_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_placed_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_event_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_arrivals_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_turns_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_sights_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+-- write down what is left to do  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n        cast(value_0 as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''ended'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with ended (place, value_0) as (\\n    select locator, system_end_at as value from shop.\\"customers__auto_cdc_timeline_c0ffee000002\\" where is_same and is_moved\\n    )\\n    select * from ended\\n    ) as ended\\n    union all\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select locator from shop.\\"customers__auto_cdc_timeline_c0ffee000002\\" where locator is not null and not is_same\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"__START_AT\\" as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n        cast(row_born.\\"__END_AT\\" as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n        cast(row_born.\\"__SYSTEM_START_AT\\" as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n        cast(row_born.\\"__SYSTEM_END_AT\\" as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"__END_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"__SYSTEM_START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"__SYSTEM_START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"__SYSTEM_END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"__SYSTEM_END_AT\\") as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        2 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"__START_AT\\",\\n        born.\\"__END_AT\\",\\n        born.\\"__SYSTEM_START_AT\\",\\n        born.\\"__SYSTEM_END_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\") as (\\n    with written as (\\n        select event, start_at, end_at, system_start_at, system_end_at\\n        from shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n        where event is not null and (not is_same or false)\\n    )\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", run.start_at as \\"__START_AT\\", run.end_at as \\"__END_AT\\", run.system_start_at as \\"__SYSTEM_START_AT\\", run.system_end_at as \\"__SYSTEM_END_AT\\"\\n    from shop.\\"customers__auto_cdc_line_c0ffee000002\\" as evt\\n    join written as run on run.event = evt.__auto_cdc_row\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n        cast(value_0 as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''ended'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with ended (place, value_0) as (\\n    select locator, system_end_at as value from shop.\\"customers__auto_cdc_timeline_c0ffee000002\\" where is_same and is_moved\\n    )\\n    select * from ended\\n    ) as ended\\n    union all\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select locator from shop.\\"customers__auto_cdc_timeline_c0ffee000002\\" where locator is not null and not is_same\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"__START_AT\\" as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n        cast(row_born.\\"__END_AT\\" as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n        cast(row_born.\\"__SYSTEM_START_AT\\" as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n        cast(row_born.\\"__SYSTEM_END_AT\\" as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"__END_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"__SYSTEM_START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"__SYSTEM_START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"__SYSTEM_END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"__SYSTEM_END_AT\\") as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        2 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"__START_AT\\",\\n        born.\\"__END_AT\\",\\n        born.\\"__SYSTEM_START_AT\\",\\n        born.\\"__SYSTEM_END_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\") as (\\n    with written as (\\n        select event, start_at, end_at, system_start_at, system_end_at\\n        from shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n        where event is not null and (not is_same or false)\\n    )\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", run.start_at as \\"__START_AT\\", run.end_at as \\"__END_AT\\", run.system_start_at as \\"__SYSTEM_START_AT\\", run.system_end_at as \\"__SYSTEM_END_AT\\"\\n    from shop.\\"customers__auto_cdc_line_c0ffee000002\\" as evt\\n    join written as run on run.event = evt.__auto_cdc_row\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\", __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n        cast(value_0 as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''ended'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with ended (place, value_0) as (\\n    select locator, system_end_at as value from shop.\\"customers__auto_cdc_timeline_c0ffee000002\\" where is_same and is_moved\\n    )\\n    select * from ended\\n    ) as ended\\n    union all\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select locator from shop.\\"customers__auto_cdc_timeline_c0ffee000002\\" where locator is not null and not is_same\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"__START_AT\\" as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n        cast(row_born.\\"__END_AT\\" as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n        cast(row_born.\\"__SYSTEM_START_AT\\" as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_START_AT\\",\\n        cast(row_born.\\"__SYSTEM_END_AT\\" as TIMESTAMP_NTZ(9)) as \\"__SYSTEM_END_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"__END_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"__SYSTEM_START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"__SYSTEM_START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.\\"__SYSTEM_END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.\\"__SYSTEM_END_AT\\") as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        2 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"__START_AT\\",\\n        born.\\"__END_AT\\",\\n        born.\\"__SYSTEM_START_AT\\",\\n        born.\\"__SYSTEM_END_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\") as (\\n    with written as (\\n        select event, start_at, end_at, system_start_at, system_end_at\\n        from shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n        where event is not null and (not is_same or false)\\n    )\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", run.start_at as \\"__START_AT\\", run.end_at as \\"__END_AT\\", run.system_start_at as \\"__SYSTEM_START_AT\\", run.system_end_at as \\"__SYSTEM_END_AT\\"\\n    from shop.\\"customers__auto_cdc_line_c0ffee000002\\" as evt\\n    join written as run on run.event = evt.__auto_cdc_row\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__SYSTEM_END_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \\"__SYSTEM_END_AT\\" = src.\\"__SYSTEM_END_AT\\"\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"__START_AT\\", \\"__END_AT\\", \\"__SYSTEM_START_AT\\", \\"__SYSTEM_END_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"__START_AT\\", src.\\"__END_AT\\", src.\\"__SYSTEM_START_AT\\", src.\\"__SYSTEM_END_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\") as (\\n    with repeated as (\\n        select \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt where __auto_cdc_kind <> ''truncate'' group by \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt\\n            join repeated on evt.\\"ID\\" = repeated.\\"ID\\" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.\\"ID\\",\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NAME\\" end as \\"NAME\\",\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NOTE\\" end as \\"NOTE\\"\\n    from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, row_born.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\") as (\\n    with repeated as (\\n        select \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt where __auto_cdc_kind <> ''truncate'' group by \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt\\n            join repeated on evt.\\"ID\\" = repeated.\\"ID\\" and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.\\"ID\\",\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NAME\\" end as \\"NAME\\",\\n        case when evt.__auto_cdc_kind = ''upsert'' then evt.\\"NOTE\\" end as \\"NOTE\\"\\n    from shop.\\"customers__auto_cdc_events_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\", __auto_cdc_control, coalesce(cast(length(cast(own.\\"ID\\" as varchar)) as varchar) || '':'' || cast(own.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, own.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, own.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, own.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, own.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(own.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(own.__auto_cdc_kind as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_system_sequence,\\n    ''journal'' as __auto_cdc_kind,\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_events_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_touched_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stored_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_parts_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_line_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_placed_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_event_blocks_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_arrivals_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_turns_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_sights_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_wall_blocks_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_timeline_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control\\n) as own\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''done'' and tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 '' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, \\"NAME\\", \\"NOTE\\", __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src.\\"NAME\\", src.\\"NOTE\\", src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_touched_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_parts_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_placed_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_event_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_arrivals_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_turns_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_sights_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
--- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- see whose turn it is  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 select case when count(*) = 0 then 1 else 0 end as lost_turn
 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
--- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- change shop.customers  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 merge into shop.customers as tgt using (
 select
     cast(null as NUMBER(38,0)) as "ID",
@@ -1402,17 +1257,230 @@ select
     cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002"
+select __auto_cdc_locator from (
+    select
+        cast(null as NUMBER(38,0)) as "ID",
+        cast(null as VARCHAR(16777216)) as "NAME",
+        cast(null as VARCHAR(16777216)) as "NOTE",
+        cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
+        cast(value_0 as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
+        place as __auto_cdc_locator,
+        cast('ended' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    with ended (place, value_0) as (
+    select locator, system_end_at as value from shop."customers__auto_cdc_timeline_c0ffee000002" where is_same and is_moved
+    )
+    select * from ended
+    ) as ended
+    union all
+    select
+        cast(null as NUMBER(38,0)) as "ID",
+        cast(null as VARCHAR(16777216)) as "NAME",
+        cast(null as VARCHAR(16777216)) as "NOTE",
+        cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    with gone (place) as (
+    select locator from shop."customers__auto_cdc_timeline_c0ffee000002" where locator is not null and not is_same
+    )
+    select * from gone
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born."ID" as NUMBER(38,0)) as "ID",
+        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
+        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
+        cast(row_born."__START_AT" as TIMESTAMP_NTZ(9)) as "__START_AT",
+        cast(row_born."__END_AT" as TIMESTAMP_NTZ(9)) as "__END_AT",
+        cast(row_born."__SYSTEM_START_AT" as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
+        cast(row_born."__SYSTEM_END_AT" as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__SYSTEM_START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__SYSTEM_START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__SYSTEM_END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__SYSTEM_END_AT") as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select
+        born."ID",
+        born."NAME",
+        born."NOTE",
+        born."__START_AT",
+        born."__END_AT",
+        born."__SYSTEM_START_AT",
+        born."__SYSTEM_END_AT"
+    from (
+    with born ("ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT") as (
+    with written as (
+        select event, start_at, end_at, system_start_at, system_end_at
+        from shop."customers__auto_cdc_timeline_c0ffee000002"
+        where event is not null and (not is_same or false)
+    )
+    select evt."ID", evt."NAME", evt."NOTE", run.start_at as "__START_AT", run.end_at as "__END_AT", run.system_start_at as "__SYSTEM_START_AT", run.system_end_at as "__SYSTEM_END_AT"
+    from shop."customers__auto_cdc_line_c0ffee000002" as evt
+    join written as run on run.event = evt.__auto_cdc_row
+    )
+    select * from born
+    ) as born
+    ) as row_born
+) as changes
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select "ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes_c0ffee000002"
+from (
+    select
+        cast(null as NUMBER(38,0)) as "ID",
+        cast(null as VARCHAR(16777216)) as "NAME",
+        cast(null as VARCHAR(16777216)) as "NOTE",
+        cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
+        cast(value_0 as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
+        place as __auto_cdc_locator,
+        cast('ended' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    with ended (place, value_0) as (
+    select locator, system_end_at as value from shop."customers__auto_cdc_timeline_c0ffee000002" where is_same and is_moved
+    )
+    select * from ended
+    ) as ended
+    union all
+    select
+        cast(null as NUMBER(38,0)) as "ID",
+        cast(null as VARCHAR(16777216)) as "NAME",
+        cast(null as VARCHAR(16777216)) as "NOTE",
+        cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    with gone (place) as (
+    select locator from shop."customers__auto_cdc_timeline_c0ffee000002" where locator is not null and not is_same
+    )
+    select * from gone
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born."ID" as NUMBER(38,0)) as "ID",
+        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
+        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
+        cast(row_born."__START_AT" as TIMESTAMP_NTZ(9)) as "__START_AT",
+        cast(row_born."__END_AT" as TIMESTAMP_NTZ(9)) as "__END_AT",
+        cast(row_born."__SYSTEM_START_AT" as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
+        cast(row_born."__SYSTEM_END_AT" as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__SYSTEM_START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__SYSTEM_START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__SYSTEM_END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__SYSTEM_END_AT") as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select
+        born."ID",
+        born."NAME",
+        born."NOTE",
+        born."__START_AT",
+        born."__END_AT",
+        born."__SYSTEM_START_AT",
+        born."__SYSTEM_END_AT"
+    from (
+    with born ("ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT") as (
+    with written as (
+        select event, start_at, end_at, system_start_at, system_end_at
+        from shop."customers__auto_cdc_timeline_c0ffee000002"
+        where event is not null and (not is_same or false)
+    )
+    select evt."ID", evt."NAME", evt."NOTE", run.start_at as "__START_AT", run.end_at as "__END_AT", run.system_start_at as "__SYSTEM_START_AT", run.system_end_at as "__SYSTEM_END_AT"
+    from shop."customers__auto_cdc_line_c0ffee000002" as evt
+    join written as run on run.event = evt.__auto_cdc_row
+    )
+    select * from born
+    ) as born
+    ) as row_born
+) as changes
 where __auto_cdc_action = 'born'
 union all
 select "ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT", __auto_cdc_locator, __auto_cdc_action
-from shop."customers__auto_cdc_target_changes_c0ffee000002"
+from (
+    select
+        cast(null as NUMBER(38,0)) as "ID",
+        cast(null as VARCHAR(16777216)) as "NAME",
+        cast(null as VARCHAR(16777216)) as "NOTE",
+        cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
+        cast(value_0 as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
+        place as __auto_cdc_locator,
+        cast('ended' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    with ended (place, value_0) as (
+    select locator, system_end_at as value from shop."customers__auto_cdc_timeline_c0ffee000002" where is_same and is_moved
+    )
+    select * from ended
+    ) as ended
+    union all
+    select
+        cast(null as NUMBER(38,0)) as "ID",
+        cast(null as VARCHAR(16777216)) as "NAME",
+        cast(null as VARCHAR(16777216)) as "NOTE",
+        cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
+        cast(null as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    with gone (place) as (
+    select locator from shop."customers__auto_cdc_timeline_c0ffee000002" where locator is not null and not is_same
+    )
+    select * from gone
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born."ID" as NUMBER(38,0)) as "ID",
+        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
+        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
+        cast(row_born."__START_AT" as TIMESTAMP_NTZ(9)) as "__START_AT",
+        cast(row_born."__END_AT" as TIMESTAMP_NTZ(9)) as "__END_AT",
+        cast(row_born."__SYSTEM_START_AT" as TIMESTAMP_NTZ(9)) as "__SYSTEM_START_AT",
+        cast(row_born."__SYSTEM_END_AT" as TIMESTAMP_NTZ(9)) as "__SYSTEM_END_AT",
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__SYSTEM_START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__SYSTEM_START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__SYSTEM_END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__SYSTEM_END_AT") as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select
+        born."ID",
+        born."NAME",
+        born."NOTE",
+        born."__START_AT",
+        born."__END_AT",
+        born."__SYSTEM_START_AT",
+        born."__SYSTEM_END_AT"
+    from (
+    with born ("ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT") as (
+    with written as (
+        select event, start_at, end_at, system_start_at, system_end_at
+        from shop."customers__auto_cdc_timeline_c0ffee000002"
+        where event is not null and (not is_same or false)
+    )
+    select evt."ID", evt."NAME", evt."NOTE", run.start_at as "__START_AT", run.end_at as "__END_AT", run.system_start_at as "__SYSTEM_START_AT", run.system_end_at as "__SYSTEM_END_AT"
+    from shop."customers__auto_cdc_line_c0ffee000002" as evt
+    join written as run on run.event = evt.__auto_cdc_row
+    )
+    select * from born
+    ) as born
+    ) as row_born
+) as changes
 where __auto_cdc_action = 'ended'
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__END_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__SYSTEM_START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__SYSTEM_START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt."__SYSTEM_END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt."__SYSTEM_END_AT") as varchar), '-') = src.__auto_cdc_locator
@@ -1420,7 +1488,7 @@ when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'ended' then update set "__SYSTEM_END_AT" = src."__SYSTEM_END_AT"
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", "NAME", "NOTE", "__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT") values (src."ID", src."NAME", src."NOTE", src."__START_AT", src."__END_AT", src."__SYSTEM_START_AT", src."__SYSTEM_END_AT");
 
--- change shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- change shop.customers__auto_cdc  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 merge into shop.customers__auto_cdc as tgt using (
 select
     cast(null as NUMBER(38,0)) as "ID",
@@ -1544,7 +1612,7 @@ select
     'journal' as __auto_cdc_kind,
     cast(null as VARCHAR(16777216)) as "NAME",
     cast(null as VARCHAR(16777216)) as "NOTE",
-    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_touched_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_parts_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_placed_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_event_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_arrivals_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_turns_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_sights_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_touched_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_parts_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_placed_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_event_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_arrivals_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_turns_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_sights_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_blocks_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_wall_neighbours_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control
 ) as own
 ) as src
 on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_system_sequence) as varchar), '-') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(tgt.__auto_cdc_kind as varchar), '-') = src.__auto_cdc_locator
@@ -1579,10 +1647,8 @@ drop table if exists shop."customers__auto_cdc_wall_blocks_c0ffee000002"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_wall_neighbours_c0ffee000002"
 -- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002"
--- auto_cdc: next statement
-drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002";
+drop table if exists shop."customers__auto_cdc_timeline_c0ffee000002";
 
--- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- cross it off  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
 where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -928,7 +928,7 @@ select
     (select min(example) from crossed) as crossed_versions_example
 from shop."customers__auto_cdc_timeline_c0ffee000002";
 
--- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- write down what becomes of shop.customers  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 create or replace transient table shop."customers__auto_cdc_target_changes_c0ffee000002" as
 select
     cast(null as NUMBER(38,0)) as "ID",
@@ -943,63 +943,7 @@ select
 from (select 1 as one) as nothing
 where false
 union all
--- only if num_versions_ended_and_few
-select
-    cast(null as NUMBER(38,0)) as "ID",
-    cast(null as VARCHAR(16777216)) as "NAME",
-    cast(null as VARCHAR(16777216)) as "NOTE",
-    cast(null as VARCHAR(16777216)) as "OPERATION",
-    cast(null as TIMESTAMP_NTZ(9)) as "__START_AT",
-    cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
-    place as __auto_cdc_locator,
-    cast('gone' as varchar) as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-with gone (place) as (
-with kept as (
-    select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline_c0ffee000002" where __auto_cdc_same and not __auto_cdc_moved
-)
-select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline_c0ffee000002" as evt
-where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
-)
-select * from gone
-) as gone where place is not null
-union all
--- only if num_versions_ended_and_few
-select
-    cast(row_born."ID" as NUMBER(38,0)) as "ID",
-    cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
-    cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
-    cast(row_born."OPERATION" as VARCHAR(16777216)) as "OPERATION",
-    cast(row_born."__START_AT" as TIMESTAMP_NTZ(9)) as "__START_AT",
-    cast(row_born."__END_AT" as TIMESTAMP_NTZ(9)) as "__END_AT",
-    coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar), '-') as __auto_cdc_locator,
-    cast('born' as varchar) as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born."ID",
-    born."NAME",
-    born."NOTE",
-    born."OPERATION",
-    born."__START_AT",
-    born."__END_AT"
-from (
-with born ("ID", "NAME", "NOTE", "OPERATION", "__START_AT", "__END_AT") as (
-with written as (
-    select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
-    from shop."customers__auto_cdc_timeline_c0ffee000002"
-    where __auto_cdc_last and not (__auto_cdc_same and not __auto_cdc_moved)
-)
-select evt."ID", evt."NAME", evt."NOTE", evt."OPERATION", run.__auto_cdc_run_start as "__START_AT", run.__auto_cdc_run_end as "__END_AT"
-from shop."customers__auto_cdc_line_c0ffee000002" as evt
-join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
-)
-select * from born
-) as born
-) as row_born
-union all
--- only if num_versions_ended_and_many
+-- only if num_versions_ended_and_many or num_versions_removed or num_versions_written
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
@@ -1009,7 +953,7 @@ select
     cast(value_0 as TIMESTAMP_NTZ(9)) as "__END_AT",
     place as __auto_cdc_locator,
     cast('ended' as varchar) as __auto_cdc_action,
-    2 as __auto_cdc_step
+    0 as __auto_cdc_step
 from (
 with ended (place, value_0) as (
 select __auto_cdc_replaces as locator, __auto_cdc_run_end as value
@@ -1019,7 +963,7 @@ where __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved
 select * from ended
 ) as ended
 union all
--- only if num_versions_removed
+-- only if num_versions_ended_and_many or num_versions_removed or num_versions_written
 select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
@@ -1029,7 +973,7 @@ select
     cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
     place as __auto_cdc_locator,
     cast('gone' as varchar) as __auto_cdc_action,
-    3 as __auto_cdc_step
+    1 as __auto_cdc_step
 from (
 with gone (place) as (
 with kept as (
@@ -1041,7 +985,7 @@ where evt.__auto_cdc_locator is not null and not exists (select 1 from kept wher
 select * from gone
 ) as gone where place is not null
 union all
--- only if num_versions_written
+-- only if num_versions_ended_and_many or num_versions_removed or num_versions_written
 select
     cast(row_born."ID" as NUMBER(38,0)) as "ID",
     cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
@@ -1051,7 +995,7 @@ select
     cast(row_born."__END_AT" as TIMESTAMP_NTZ(9)) as "__END_AT",
     coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar), '-') as __auto_cdc_locator,
     cast('born' as varchar) as __auto_cdc_action,
-    4 as __auto_cdc_step
+    2 as __auto_cdc_step
 from (
 select
     born."ID",
@@ -1085,7 +1029,7 @@ select
     cast(value_0 as TIMESTAMP_NTZ(9)) as "__END_AT",
     place as __auto_cdc_locator,
     cast('ended' as varchar) as __auto_cdc_action,
-    5 as __auto_cdc_step
+    3 as __auto_cdc_step
 from (
 with ended (place, value_0) as (
 select evt.__auto_cdc_locator as locator, evt.__auto_cdc_sequence as value
@@ -1117,7 +1061,7 @@ select
     cast(row_born."__END_AT" as TIMESTAMP_NTZ(9)) as "__END_AT",
     coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, row_born."__END_AT") as varchar), '-') as __auto_cdc_locator,
     cast('born' as varchar) as __auto_cdc_action,
-    6 as __auto_cdc_step
+    4 as __auto_cdc_step
 from (
 select
     born."ID",
@@ -1159,7 +1103,7 @@ select
     cast(null as TIMESTAMP_NTZ(9)) as "__END_AT",
     place as __auto_cdc_locator,
     cast('gone' as varchar) as __auto_cdc_action,
-    7 as __auto_cdc_step
+    5 as __auto_cdc_step
 from (
 with gone (place) as (
 select evt.__auto_cdc_locator
@@ -1181,7 +1125,7 @@ where evt.__auto_cdc_continues
 select * from gone
 ) as gone where place is not null;
 
--- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- write down what becomes of shop.customers__auto_cdc  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 create or replace transient table shop."customers__auto_cdc_companion_changes_c0ffee000002" as
 select
     cast(null as NUMBER(38,0)) as "ID",
@@ -1242,15 +1186,15 @@ select * from born
 ) as born
 ) as row_born;
 
--- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- write down what is left to do  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as VARCHAR(16777216)) as \\"OPERATION\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__START_AT\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"__END_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"__START_AT\\", \\"__END_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"__START_AT\\", \\"__END_AT\\", __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''ended''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__START_AT\\") as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.\\"__END_AT\\") as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set \\"__END_AT\\" = src.\\"__END_AT\\"\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"OPERATION\\", \\"__START_AT\\", \\"__END_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"OPERATION\\", src.\\"__START_AT\\", src.\\"__END_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    cast(null as varchar) as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as varchar) as __auto_cdc_control,\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control, cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''born''\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"\\nwhere __auto_cdc_action = ''ended''\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control, coalesce(cast(length(cast(own.\\"ID\\" as varchar)) as varchar) || '':'' || cast(own.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, own.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, own.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, own.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, own.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(own.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(own.__auto_cdc_kind as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    ''journal'' as __auto_cdc_kind,\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_versions_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_moving_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_events_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stored_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_line_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_timeline_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control\\n) as own\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_sequence) as varchar), ''-'') || coalesce(cast(length(cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar)) as varchar) || '':'' || cast(date_part(epoch_nanosecond, tgt.__auto_cdc_run_start) as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence\\nwhen matched and src.__auto_cdc_action = ''done'' and tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 '' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_run_start, \\"NOTE\\", __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_run_start, src.\\"NOTE\\", src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_versions_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_moving_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_events_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_stored_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_line_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_timeline_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
--- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- see whose turn it is  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 select case when count(*) = 0 then 1 else 0 end as lost_turn
 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
--- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- change shop.customers  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 merge into shop.customers as tgt using (
 select
     cast(null as NUMBER(38,0)) as "ID",
@@ -1279,7 +1223,7 @@ when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'ended' then update set "__END_AT" = src."__END_AT"
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", "NAME", "NOTE", "OPERATION", "__START_AT", "__END_AT") values (src."ID", src."NAME", src."NOTE", src."OPERATION", src."__START_AT", src."__END_AT");
 
--- change shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- change shop.customers__auto_cdc  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 merge into shop.customers__auto_cdc as tgt using (
 select
     cast(null as NUMBER(38,0)) as "ID",
@@ -1339,6 +1283,6 @@ drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
 
--- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
+-- cross it off  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_plain_ends or num_plain_rows or num_plain_rewrites or num_snapshot_versions)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
 where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

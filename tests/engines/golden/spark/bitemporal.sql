@@ -1232,145 +1232,15 @@ from (
     join shop.`customers__auto_cdc_touched_c0ffee000002` as touched on touched.__auto_cdc_owner = evt.owner
 ) as evt;
 
--- write down what becomes of shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
-create or replace table shop.`customers__auto_cdc_target_changes_c0ffee000002` using iceberg as
-select
-    cast(null as int) as `id`,
-    cast(null as string) as `name`,
-    cast(null as string) as `note`,
-    cast(null as timestamp_ntz) as `__START_AT`,
-    cast(null as timestamp_ntz) as `__END_AT`,
-    cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,
-    cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,
-    cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: timestamp_ntz, at_4: timestamp_ntz>) as __auto_cdc_locator,
-    cast('' as string) as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (select 1 as one) as nothing
-where false
-union all
--- only if num_versions_ended_and_few
-select
-    cast(null as int) as `id`,
-    cast(null as string) as `name`,
-    cast(null as string) as `note`,
-    cast(null as timestamp_ntz) as `__START_AT`,
-    cast(null as timestamp_ntz) as `__END_AT`,
-    cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,
-    cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,
-    place as __auto_cdc_locator,
-    cast('gone' as string) as __auto_cdc_action,
-    0 as __auto_cdc_step
-from (
-select locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where (locator is not null and not is_same) or (is_same and is_moved)
-) as gone(place) where place is not null
-union all
--- only if num_versions_ended_and_few
-select
-    cast(row_born.`id` as int) as `id`,
-    cast(row_born.`name` as string) as `name`,
-    cast(row_born.`note` as string) as `note`,
-    cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,
-    cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,
-    cast(row_born.`__SYSTEM_START_AT` as timestamp_ntz) as `__SYSTEM_START_AT`,
-    cast(row_born.`__SYSTEM_END_AT` as timestamp_ntz) as `__SYSTEM_END_AT`,
-    named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`, 'at_3', row_born.`__SYSTEM_START_AT`, 'at_4', row_born.`__SYSTEM_END_AT`) as __auto_cdc_locator,
-    cast('born' as string) as __auto_cdc_action,
-    1 as __auto_cdc_step
-from (
-select
-    born.`id`,
-    born.`name`,
-    born.`note`,
-    born.`__START_AT`,
-    born.`__END_AT`,
-    born.`__SYSTEM_START_AT`,
-    born.`__SYSTEM_END_AT`
-from (
-with written as (
-    select event, start_at, end_at, system_start_at, system_end_at
-    from shop.`customers__auto_cdc_timeline_c0ffee000002`
-    where event is not null and (not is_same or is_moved)
-)
-select evt.`id`, evt.`name`, evt.`note`, run.start_at as `__START_AT`, run.end_at as `__END_AT`, run.system_start_at as `__SYSTEM_START_AT`, run.system_end_at as `__SYSTEM_END_AT`
-from shop.`customers__auto_cdc_line_c0ffee000002` as evt
-join written as run on run.event = evt.__auto_cdc_row
-) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`)
-) as row_born
-union all
--- only if num_versions_ended_and_many
-select
-    cast(null as int) as `id`,
-    cast(null as string) as `name`,
-    cast(null as string) as `note`,
-    cast(null as timestamp_ntz) as `__START_AT`,
-    cast(null as timestamp_ntz) as `__END_AT`,
-    cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,
-    cast(value_0 as timestamp_ntz) as `__SYSTEM_END_AT`,
-    place as __auto_cdc_locator,
-    cast('ended' as string) as __auto_cdc_action,
-    2 as __auto_cdc_step
-from (
-select locator, system_end_at as value from shop.`customers__auto_cdc_timeline_c0ffee000002` where is_same and is_moved
-) as ended(place, value_0)
-union all
--- only if num_versions_removed
-select
-    cast(null as int) as `id`,
-    cast(null as string) as `name`,
-    cast(null as string) as `note`,
-    cast(null as timestamp_ntz) as `__START_AT`,
-    cast(null as timestamp_ntz) as `__END_AT`,
-    cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,
-    cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,
-    place as __auto_cdc_locator,
-    cast('gone' as string) as __auto_cdc_action,
-    3 as __auto_cdc_step
-from (
-select locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where locator is not null and not is_same
-) as gone(place) where place is not null
-union all
--- only if num_versions_written
-select
-    cast(row_born.`id` as int) as `id`,
-    cast(row_born.`name` as string) as `name`,
-    cast(row_born.`note` as string) as `note`,
-    cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,
-    cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,
-    cast(row_born.`__SYSTEM_START_AT` as timestamp_ntz) as `__SYSTEM_START_AT`,
-    cast(row_born.`__SYSTEM_END_AT` as timestamp_ntz) as `__SYSTEM_END_AT`,
-    named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`, 'at_3', row_born.`__SYSTEM_START_AT`, 'at_4', row_born.`__SYSTEM_END_AT`) as __auto_cdc_locator,
-    cast('born' as string) as __auto_cdc_action,
-    4 as __auto_cdc_step
-from (
-select
-    born.`id`,
-    born.`name`,
-    born.`note`,
-    born.`__START_AT`,
-    born.`__END_AT`,
-    born.`__SYSTEM_START_AT`,
-    born.`__SYSTEM_END_AT`
-from (
-with written as (
-    select event, start_at, end_at, system_start_at, system_end_at
-    from shop.`customers__auto_cdc_timeline_c0ffee000002`
-    where event is not null and (not is_same or false)
-)
-select evt.`id`, evt.`name`, evt.`note`, run.start_at as `__START_AT`, run.end_at as `__END_AT`, run.system_start_at as `__SYSTEM_START_AT`, run.system_end_at as `__SYSTEM_END_AT`
-from shop.`customers__auto_cdc_line_c0ffee000002` as evt
-join written as run on run.event = evt.__auto_cdc_row
-) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`)
-) as row_born;
-
--- write down what is left to do  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `__START_AT`,\\n    cast(null as timestamp_ntz) as `__END_AT`,\\n    cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,\\n    cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: timestamp_ntz, at_4: timestamp_ntz>) as __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom shop.`customers__auto_cdc_target_changes_c0ffee000002`\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.`__START_AT` <=> src.__auto_cdc_locator.at_1 and tgt.`__END_AT` <=> src.__auto_cdc_locator.at_2 and tgt.`__SYSTEM_START_AT` <=> src.__auto_cdc_locator.at_3 and tgt.`__SYSTEM_END_AT` <=> src.__auto_cdc_locator.at_4\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__SYSTEM_END_AT` = src.`__SYSTEM_END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`, src.`__SYSTEM_START_AT`, src.`__SYSTEM_END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as timestamp_ntz) as __auto_cdc_system_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_sequence, \'at_2\', row_born.__auto_cdc_system_sequence, \'at_3\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.`name`,\\n        born.`note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    with repeated as (\\n        select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> \'truncate\' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.`customers__auto_cdc_events_c0ffee000002` as evt\\n            join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.`id`,\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`name` end as `name`,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`note` end as `note`\\n    from shop.`customers__auto_cdc_events_c0ffee000002` as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`)\\n    ) as row_born\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_sequence, \'at_2\', row_born.__auto_cdc_system_sequence, \'at_3\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.`name`,\\n        born.`note`,\\n        born.__auto_cdc_control\\n    from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as timestamp_ntz) as __auto_cdc_system_sequence,\\n        \'layers\' as __auto_cdc_kind,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        \'1\' as __auto_cdc_control\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: string>) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_sequence, \'at_2\', row_born.__auto_cdc_system_sequence, \'at_3\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.`name`,\\n        born.`note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    with repeated as (\\n        select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> \'truncate\' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.`customers__auto_cdc_events_c0ffee000002` as evt\\n            join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.`id`,\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`name` end as `name`,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`note` end as `note`\\n    from shop.`customers__auto_cdc_events_c0ffee000002` as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`)\\n    ) as row_born\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_sequence, \'at_2\', row_born.__auto_cdc_system_sequence, \'at_3\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.`name`,\\n        born.`note`,\\n        born.__auto_cdc_control\\n    from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as timestamp_ntz) as __auto_cdc_system_sequence,\\n        \'layers\' as __auto_cdc_kind,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        \'1\' as __auto_cdc_control\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control, named_struct(\'at_0\', own.`id`, \'at_1\', own.__auto_cdc_sequence, \'at_2\', own.__auto_cdc_system_sequence, \'at_3\', own.__auto_cdc_kind), \'done\' as __auto_cdc_action\\nfrom (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as timestamp_ntz) as __auto_cdc_system_sequence,\\n    \'journal\' as __auto_cdc_kind,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_touched_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_parts_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_placed_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_event_blocks_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_arrivals_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_turns_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_sights_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_wall_blocks_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control\\n) as own\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_system_sequence <=> src.__auto_cdc_locator.at_2 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_3\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' and tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src.`name`, src.`note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_touched_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_parts_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_placed_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_event_blocks_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_arrivals_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_turns_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_sights_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_wall_blocks_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
+-- write down what is left to do  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as timestamp_ntz) as `__START_AT`,\\n    cast(null as timestamp_ntz) as `__END_AT`,\\n    cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,\\n    cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `__START_AT`,\\n        cast(null as timestamp_ntz) as `__END_AT`,\\n        cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,\\n        cast(value_0 as timestamp_ntz) as `__SYSTEM_END_AT`,\\n        place as __auto_cdc_locator,\\n        cast(\'ended\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select locator, system_end_at as value from shop.`customers__auto_cdc_timeline_c0ffee000002` where is_same and is_moved\\n    ) as ended(place, value_0)\\n    union all\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `__START_AT`,\\n        cast(null as timestamp_ntz) as `__END_AT`,\\n        cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,\\n        cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where locator is not null and not is_same\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,\\n        cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,\\n        cast(row_born.`__SYSTEM_START_AT` as timestamp_ntz) as `__SYSTEM_START_AT`,\\n        cast(row_born.`__SYSTEM_END_AT` as timestamp_ntz) as `__SYSTEM_END_AT`,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.`__START_AT`, \'at_2\', row_born.`__END_AT`, \'at_3\', row_born.`__SYSTEM_START_AT`, \'at_4\', row_born.`__SYSTEM_END_AT`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        2 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`__START_AT`,\\n        born.`__END_AT`,\\n        born.`__SYSTEM_START_AT`,\\n        born.`__SYSTEM_END_AT`\\n    from (\\n    with written as (\\n        select event, start_at, end_at, system_start_at, system_end_at\\n        from shop.`customers__auto_cdc_timeline_c0ffee000002`\\n        where event is not null and (not is_same or false)\\n    )\\n    select evt.`id`, evt.`name`, evt.`note`, run.start_at as `__START_AT`, run.end_at as `__END_AT`, run.system_start_at as `__SYSTEM_START_AT`, run.system_end_at as `__SYSTEM_END_AT`\\n    from shop.`customers__auto_cdc_line_c0ffee000002` as evt\\n    join written as run on run.event = evt.__auto_cdc_row\\n    ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: timestamp_ntz, at_4: timestamp_ntz>) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `__START_AT`,\\n        cast(null as timestamp_ntz) as `__END_AT`,\\n        cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,\\n        cast(value_0 as timestamp_ntz) as `__SYSTEM_END_AT`,\\n        place as __auto_cdc_locator,\\n        cast(\'ended\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select locator, system_end_at as value from shop.`customers__auto_cdc_timeline_c0ffee000002` where is_same and is_moved\\n    ) as ended(place, value_0)\\n    union all\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `__START_AT`,\\n        cast(null as timestamp_ntz) as `__END_AT`,\\n        cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,\\n        cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where locator is not null and not is_same\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,\\n        cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,\\n        cast(row_born.`__SYSTEM_START_AT` as timestamp_ntz) as `__SYSTEM_START_AT`,\\n        cast(row_born.`__SYSTEM_END_AT` as timestamp_ntz) as `__SYSTEM_END_AT`,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.`__START_AT`, \'at_2\', row_born.`__END_AT`, \'at_3\', row_born.`__SYSTEM_START_AT`, \'at_4\', row_born.`__SYSTEM_END_AT`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        2 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`__START_AT`,\\n        born.`__END_AT`,\\n        born.`__SYSTEM_START_AT`,\\n        born.`__SYSTEM_END_AT`\\n    from (\\n    with written as (\\n        select event, start_at, end_at, system_start_at, system_end_at\\n        from shop.`customers__auto_cdc_timeline_c0ffee000002`\\n        where event is not null and (not is_same or false)\\n    )\\n    select evt.`id`, evt.`name`, evt.`note`, run.start_at as `__START_AT`, run.end_at as `__END_AT`, run.system_start_at as `__SYSTEM_START_AT`, run.system_end_at as `__SYSTEM_END_AT`\\n    from shop.`customers__auto_cdc_line_c0ffee000002` as evt\\n    join written as run on run.event = evt.__auto_cdc_row\\n    ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`, __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `__START_AT`,\\n        cast(null as timestamp_ntz) as `__END_AT`,\\n        cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,\\n        cast(value_0 as timestamp_ntz) as `__SYSTEM_END_AT`,\\n        place as __auto_cdc_locator,\\n        cast(\'ended\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select locator, system_end_at as value from shop.`customers__auto_cdc_timeline_c0ffee000002` where is_same and is_moved\\n    ) as ended(place, value_0)\\n    union all\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        cast(null as timestamp_ntz) as `__START_AT`,\\n        cast(null as timestamp_ntz) as `__END_AT`,\\n        cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,\\n        cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,\\n        place as __auto_cdc_locator,\\n        cast(\'gone\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where locator is not null and not is_same\\n    ) as gone(place) where place is not null\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,\\n        cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,\\n        cast(row_born.`__SYSTEM_START_AT` as timestamp_ntz) as `__SYSTEM_START_AT`,\\n        cast(row_born.`__SYSTEM_END_AT` as timestamp_ntz) as `__SYSTEM_END_AT`,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.`__START_AT`, \'at_2\', row_born.`__END_AT`, \'at_3\', row_born.`__SYSTEM_START_AT`, \'at_4\', row_born.`__SYSTEM_END_AT`) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        2 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.`name`,\\n        born.`note`,\\n        born.`__START_AT`,\\n        born.`__END_AT`,\\n        born.`__SYSTEM_START_AT`,\\n        born.`__SYSTEM_END_AT`\\n    from (\\n    with written as (\\n        select event, start_at, end_at, system_start_at, system_end_at\\n        from shop.`customers__auto_cdc_timeline_c0ffee000002`\\n        where event is not null and (not is_same or false)\\n    )\\n    select evt.`id`, evt.`name`, evt.`note`, run.start_at as `__START_AT`, run.end_at as `__END_AT`, run.system_start_at as `__SYSTEM_START_AT`, run.system_end_at as `__SYSTEM_END_AT`\\n    from shop.`customers__auto_cdc_line_c0ffee000002` as evt\\n    join written as run on run.event = evt.__auto_cdc_row\\n    ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'ended\'\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.`__START_AT` <=> src.__auto_cdc_locator.at_1 and tgt.`__END_AT` <=> src.__auto_cdc_locator.at_2 and tgt.`__SYSTEM_START_AT` <=> src.__auto_cdc_locator.at_3 and tgt.`__SYSTEM_END_AT` <=> src.__auto_cdc_locator.at_4\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'ended\' then update set `__SYSTEM_END_AT` = src.`__SYSTEM_END_AT`\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`, src.`__SYSTEM_START_AT`, src.`__SYSTEM_END_AT`)"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as timestamp_ntz) as __auto_cdc_system_sequence,\\n    cast(null as string) as __auto_cdc_kind,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    cast(null as string) as __auto_cdc_control,\\n    __auto_cdc_locator, \'gone\' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_sequence, \'at_2\', row_born.__auto_cdc_system_sequence, \'at_3\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.`name`,\\n        born.`note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    with repeated as (\\n        select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> \'truncate\' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.`customers__auto_cdc_events_c0ffee000002` as evt\\n            join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.`id`,\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`name` end as `name`,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`note` end as `note`\\n    from shop.`customers__auto_cdc_events_c0ffee000002` as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`)\\n    ) as row_born\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_sequence, \'at_2\', row_born.__auto_cdc_system_sequence, \'at_3\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.`name`,\\n        born.`note`,\\n        born.__auto_cdc_control\\n    from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as timestamp_ntz) as __auto_cdc_system_sequence,\\n        \'layers\' as __auto_cdc_kind,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        \'1\' as __auto_cdc_control\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (\'gone\', \'born\')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: string>) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_sequence, \'at_2\', row_born.__auto_cdc_system_sequence, \'at_3\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.`name`,\\n        born.`note`,\\n        cast(null as string) as __auto_cdc_control\\n    from (\\n    with repeated as (\\n        select `id`, __auto_cdc_sequence, __auto_cdc_system_sequence from shop.`customers__auto_cdc_events_c0ffee000002` as evt where __auto_cdc_kind <> \'truncate\' group by `id`, __auto_cdc_sequence, __auto_cdc_system_sequence having count(*) > 1\\n    ),\\n    copies as (\\n        select locator from (\\n            select evt.__auto_cdc_row as locator,\\n                row_number() over (partition by evt.`id`, evt.__auto_cdc_sequence, evt.__auto_cdc_system_sequence order by evt.__auto_cdc_row) as place\\n            from shop.`customers__auto_cdc_events_c0ffee000002` as evt\\n            join repeated on evt.`id` = repeated.`id` and evt.__auto_cdc_sequence = repeated.__auto_cdc_sequence and evt.__auto_cdc_system_sequence = repeated.__auto_cdc_system_sequence\\n        ) as ranked where place > 1\\n    )\\n    select\\n        evt.`id`,\\n        evt.__auto_cdc_sequence,\\n        evt.__auto_cdc_system_sequence,\\n        evt.__auto_cdc_kind,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`name` end as `name`,\\n        case when evt.__auto_cdc_kind = \'upsert\' then evt.`note` end as `note`\\n    from shop.`customers__auto_cdc_events_c0ffee000002` as evt\\n    where evt.__auto_cdc_row not in (select locator from copies)\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`)\\n    ) as row_born\\n    union all\\n    select\\n        cast(row_born.`id` as int) as `id`,\\n        cast(row_born.__auto_cdc_sequence as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_system_sequence as timestamp_ntz) as __auto_cdc_system_sequence,\\n        cast(row_born.__auto_cdc_kind as string) as __auto_cdc_kind,\\n        cast(row_born.`name` as string) as `name`,\\n        cast(row_born.`note` as string) as `note`,\\n        cast(row_born.__auto_cdc_control as string) as __auto_cdc_control,\\n        named_struct(\'at_0\', row_born.`id`, \'at_1\', row_born.__auto_cdc_sequence, \'at_2\', row_born.__auto_cdc_system_sequence, \'at_3\', row_born.__auto_cdc_kind) as __auto_cdc_locator,\\n        cast(\'born\' as string) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.`id`,\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_system_sequence,\\n        born.__auto_cdc_kind,\\n        born.`name`,\\n        born.`note`,\\n        born.__auto_cdc_control\\n    from (\\n    select\\n        cast(null as int) as `id`,\\n        cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n        cast(null as timestamp_ntz) as __auto_cdc_system_sequence,\\n        \'layers\' as __auto_cdc_kind,\\n        cast(null as string) as `name`,\\n        cast(null as string) as `note`,\\n        \'1\' as __auto_cdc_control\\n    ) as born(`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control)\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = \'born\'\\nunion all\\nselect `id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control, named_struct(\'at_0\', own.`id`, \'at_1\', own.__auto_cdc_sequence, \'at_2\', own.__auto_cdc_system_sequence, \'at_3\', own.__auto_cdc_kind), \'done\' as __auto_cdc_action\\nfrom (\\nselect\\n    cast(null as int) as `id`,\\n    cast(null as timestamp_ntz) as __auto_cdc_sequence,\\n    cast(null as timestamp_ntz) as __auto_cdc_system_sequence,\\n    \'journal\' as __auto_cdc_kind,\\n    cast(null as string) as `name`,\\n    cast(null as string) as `note`,\\n    \'c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_touched_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_parts_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_placed_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_event_blocks_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_arrivals_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_turns_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_sights_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_wall_blocks_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` purge\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}\' as __auto_cdc_control\\n) as own\\n) as src\\non tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_system_sequence <=> src.__auto_cdc_locator.at_2 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_3\\nwhen matched and src.__auto_cdc_action = \'gone\' then delete\\nwhen matched and src.__auto_cdc_action = \'done\' and tgt.__auto_cdc_kind = \'journal\' and substr(tgt.__auto_cdc_control, 1, 13) = \'c0ffee000002 \' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = \'born\' then insert (`id`, __auto_cdc_sequence, __auto_cdc_system_sequence, __auto_cdc_kind, `name`, `note`, __auto_cdc_control) values (src.`id`, src.__auto_cdc_sequence, src.__auto_cdc_system_sequence, src.__auto_cdc_kind, src.`name`, src.`note`, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_touched_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_parts_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_placed_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_event_blocks_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_arrivals_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_turns_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_sights_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_wall_blocks_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
--- see whose turn it is  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- see whose turn it is  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 select case when count(*) = 0 then 1 else 0 end as lost_turn
 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
--- change shop.customers  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- change shop.customers  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 merge into shop.customers as tgt using (
 select
     cast(null as int) as `id`,
@@ -1382,17 +1252,203 @@ select
     cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,
     __auto_cdc_locator, 'gone' as __auto_cdc_action
 from (
-select __auto_cdc_locator from shop.`customers__auto_cdc_target_changes_c0ffee000002`
+select __auto_cdc_locator from (
+    select
+        cast(null as int) as `id`,
+        cast(null as string) as `name`,
+        cast(null as string) as `note`,
+        cast(null as timestamp_ntz) as `__START_AT`,
+        cast(null as timestamp_ntz) as `__END_AT`,
+        cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,
+        cast(value_0 as timestamp_ntz) as `__SYSTEM_END_AT`,
+        place as __auto_cdc_locator,
+        cast('ended' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select locator, system_end_at as value from shop.`customers__auto_cdc_timeline_c0ffee000002` where is_same and is_moved
+    ) as ended(place, value_0)
+    union all
+    select
+        cast(null as int) as `id`,
+        cast(null as string) as `name`,
+        cast(null as string) as `note`,
+        cast(null as timestamp_ntz) as `__START_AT`,
+        cast(null as timestamp_ntz) as `__END_AT`,
+        cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,
+        cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where locator is not null and not is_same
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born.`id` as int) as `id`,
+        cast(row_born.`name` as string) as `name`,
+        cast(row_born.`note` as string) as `note`,
+        cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,
+        cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,
+        cast(row_born.`__SYSTEM_START_AT` as timestamp_ntz) as `__SYSTEM_START_AT`,
+        cast(row_born.`__SYSTEM_END_AT` as timestamp_ntz) as `__SYSTEM_END_AT`,
+        named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`, 'at_3', row_born.`__SYSTEM_START_AT`, 'at_4', row_born.`__SYSTEM_END_AT`) as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`__START_AT`,
+        born.`__END_AT`,
+        born.`__SYSTEM_START_AT`,
+        born.`__SYSTEM_END_AT`
+    from (
+    with written as (
+        select event, start_at, end_at, system_start_at, system_end_at
+        from shop.`customers__auto_cdc_timeline_c0ffee000002`
+        where event is not null and (not is_same or false)
+    )
+    select evt.`id`, evt.`name`, evt.`note`, run.start_at as `__START_AT`, run.end_at as `__END_AT`, run.system_start_at as `__SYSTEM_START_AT`, run.system_end_at as `__SYSTEM_END_AT`
+    from shop.`customers__auto_cdc_line_c0ffee000002` as evt
+    join written as run on run.event = evt.__auto_cdc_row
+    ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`)
+    ) as row_born
+) as changes
 where __auto_cdc_action in ('gone', 'born')
 group by __auto_cdc_locator
 ) as going
 union all
 select `id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`, cast(null as struct<at_0: int, at_1: timestamp_ntz, at_2: timestamp_ntz, at_3: timestamp_ntz, at_4: timestamp_ntz>) as __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes_c0ffee000002`
+from (
+    select
+        cast(null as int) as `id`,
+        cast(null as string) as `name`,
+        cast(null as string) as `note`,
+        cast(null as timestamp_ntz) as `__START_AT`,
+        cast(null as timestamp_ntz) as `__END_AT`,
+        cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,
+        cast(value_0 as timestamp_ntz) as `__SYSTEM_END_AT`,
+        place as __auto_cdc_locator,
+        cast('ended' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select locator, system_end_at as value from shop.`customers__auto_cdc_timeline_c0ffee000002` where is_same and is_moved
+    ) as ended(place, value_0)
+    union all
+    select
+        cast(null as int) as `id`,
+        cast(null as string) as `name`,
+        cast(null as string) as `note`,
+        cast(null as timestamp_ntz) as `__START_AT`,
+        cast(null as timestamp_ntz) as `__END_AT`,
+        cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,
+        cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where locator is not null and not is_same
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born.`id` as int) as `id`,
+        cast(row_born.`name` as string) as `name`,
+        cast(row_born.`note` as string) as `note`,
+        cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,
+        cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,
+        cast(row_born.`__SYSTEM_START_AT` as timestamp_ntz) as `__SYSTEM_START_AT`,
+        cast(row_born.`__SYSTEM_END_AT` as timestamp_ntz) as `__SYSTEM_END_AT`,
+        named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`, 'at_3', row_born.`__SYSTEM_START_AT`, 'at_4', row_born.`__SYSTEM_END_AT`) as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`__START_AT`,
+        born.`__END_AT`,
+        born.`__SYSTEM_START_AT`,
+        born.`__SYSTEM_END_AT`
+    from (
+    with written as (
+        select event, start_at, end_at, system_start_at, system_end_at
+        from shop.`customers__auto_cdc_timeline_c0ffee000002`
+        where event is not null and (not is_same or false)
+    )
+    select evt.`id`, evt.`name`, evt.`note`, run.start_at as `__START_AT`, run.end_at as `__END_AT`, run.system_start_at as `__SYSTEM_START_AT`, run.system_end_at as `__SYSTEM_END_AT`
+    from shop.`customers__auto_cdc_line_c0ffee000002` as evt
+    join written as run on run.event = evt.__auto_cdc_row
+    ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`)
+    ) as row_born
+) as changes
 where __auto_cdc_action = 'born'
 union all
 select `id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`, __auto_cdc_locator, __auto_cdc_action
-from shop.`customers__auto_cdc_target_changes_c0ffee000002`
+from (
+    select
+        cast(null as int) as `id`,
+        cast(null as string) as `name`,
+        cast(null as string) as `note`,
+        cast(null as timestamp_ntz) as `__START_AT`,
+        cast(null as timestamp_ntz) as `__END_AT`,
+        cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,
+        cast(value_0 as timestamp_ntz) as `__SYSTEM_END_AT`,
+        place as __auto_cdc_locator,
+        cast('ended' as string) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select locator, system_end_at as value from shop.`customers__auto_cdc_timeline_c0ffee000002` where is_same and is_moved
+    ) as ended(place, value_0)
+    union all
+    select
+        cast(null as int) as `id`,
+        cast(null as string) as `name`,
+        cast(null as string) as `note`,
+        cast(null as timestamp_ntz) as `__START_AT`,
+        cast(null as timestamp_ntz) as `__END_AT`,
+        cast(null as timestamp_ntz) as `__SYSTEM_START_AT`,
+        cast(null as timestamp_ntz) as `__SYSTEM_END_AT`,
+        place as __auto_cdc_locator,
+        cast('gone' as string) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where locator is not null and not is_same
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born.`id` as int) as `id`,
+        cast(row_born.`name` as string) as `name`,
+        cast(row_born.`note` as string) as `note`,
+        cast(row_born.`__START_AT` as timestamp_ntz) as `__START_AT`,
+        cast(row_born.`__END_AT` as timestamp_ntz) as `__END_AT`,
+        cast(row_born.`__SYSTEM_START_AT` as timestamp_ntz) as `__SYSTEM_START_AT`,
+        cast(row_born.`__SYSTEM_END_AT` as timestamp_ntz) as `__SYSTEM_END_AT`,
+        named_struct('at_0', row_born.`id`, 'at_1', row_born.`__START_AT`, 'at_2', row_born.`__END_AT`, 'at_3', row_born.`__SYSTEM_START_AT`, 'at_4', row_born.`__SYSTEM_END_AT`) as __auto_cdc_locator,
+        cast('born' as string) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select
+        born.`id`,
+        born.`name`,
+        born.`note`,
+        born.`__START_AT`,
+        born.`__END_AT`,
+        born.`__SYSTEM_START_AT`,
+        born.`__SYSTEM_END_AT`
+    from (
+    with written as (
+        select event, start_at, end_at, system_start_at, system_end_at
+        from shop.`customers__auto_cdc_timeline_c0ffee000002`
+        where event is not null and (not is_same or false)
+    )
+    select evt.`id`, evt.`name`, evt.`note`, run.start_at as `__START_AT`, run.end_at as `__END_AT`, run.system_start_at as `__SYSTEM_START_AT`, run.system_end_at as `__SYSTEM_END_AT`
+    from shop.`customers__auto_cdc_line_c0ffee000002` as evt
+    join written as run on run.event = evt.__auto_cdc_row
+    ) as born(`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`)
+    ) as row_born
+) as changes
 where __auto_cdc_action = 'ended'
 ) as src
 on tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.`__START_AT` <=> src.__auto_cdc_locator.at_1 and tgt.`__END_AT` <=> src.__auto_cdc_locator.at_2 and tgt.`__SYSTEM_START_AT` <=> src.__auto_cdc_locator.at_3 and tgt.`__SYSTEM_END_AT` <=> src.__auto_cdc_locator.at_4
@@ -1400,7 +1456,7 @@ when matched and src.__auto_cdc_action = 'gone' then delete
 when matched and src.__auto_cdc_action = 'ended' then update set `__SYSTEM_END_AT` = src.`__SYSTEM_END_AT`
 when not matched and src.__auto_cdc_action = 'born' then insert (`id`, `name`, `note`, `__START_AT`, `__END_AT`, `__SYSTEM_START_AT`, `__SYSTEM_END_AT`) values (src.`id`, src.`name`, src.`note`, src.`__START_AT`, src.`__END_AT`, src.`__SYSTEM_START_AT`, src.`__SYSTEM_END_AT`);
 
--- change shop.customers__auto_cdc  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- change shop.customers__auto_cdc  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 merge into shop.customers__auto_cdc as tgt using (
 select
     cast(null as int) as `id`,
@@ -1582,7 +1638,7 @@ select
     'journal' as __auto_cdc_kind,
     cast(null as string) as `name`,
     cast(null as string) as `note`,
-    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_touched_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_parts_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_placed_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_event_blocks_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_arrivals_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_turns_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_sights_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_wall_blocks_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control
+    'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.`customers__auto_cdc_stage_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_events_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_touched_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_stored_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_parts_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_line_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_placed_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_event_blocks_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_arrivals_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_turns_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_sights_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_wall_blocks_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` purge\\n-- auto_cdc: next statement\\ndrop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge", "asks": "", "otherwise": [], "appends": false}' as __auto_cdc_control
 ) as own
 ) as src
 on tgt.`id` <=> src.__auto_cdc_locator.at_0 and tgt.__auto_cdc_sequence <=> src.__auto_cdc_locator.at_1 and tgt.__auto_cdc_system_sequence <=> src.__auto_cdc_locator.at_2 and tgt.__auto_cdc_kind <=> src.__auto_cdc_locator.at_3
@@ -1617,10 +1673,8 @@ drop table if exists shop.`customers__auto_cdc_wall_blocks_c0ffee000002` purge
 -- auto_cdc: next statement
 drop table if exists shop.`customers__auto_cdc_wall_neighbours_c0ffee000002` purge
 -- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge
--- auto_cdc: next statement
-drop table if exists shop.`customers__auto_cdc_target_changes_c0ffee000002` purge;
+drop table if exists shop.`customers__auto_cdc_timeline_c0ffee000002` purge;
 
--- cross it off  (only if num_versions_ended_and_few or num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
+-- cross it off  (only if num_versions_ended_and_many or num_versions_removed or num_versions_written or num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
 where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

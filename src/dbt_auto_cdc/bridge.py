@@ -498,7 +498,7 @@ def run_plan(*, plan: Plan, send: Send, tell: Tell | None = None, entry: Entry |
     outcome = Outcome()
     if entry is not None:
         entry.begins(plan, outcome)
-    return execute(plan, send, tell, outcome)
+    return execute(plan, send, tell, outcome, passed=entry.seconds if entry else 0.0)
 
 
 def sent(result: Mapping[str, Any]) -> Sent:

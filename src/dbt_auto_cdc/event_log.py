@@ -85,6 +85,11 @@ class Entry:
     kept: Turns | None = None
     repeats: int = 0
 
+    @property
+    def seconds(self) -> float:
+        """How long ago the run began."""
+        return (_now() - self.started).total_seconds()
+
     def opens(self, opened: Model) -> None:
         """Take up the model, with its options parsed."""
         self.opened = opened

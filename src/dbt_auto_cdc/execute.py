@@ -106,11 +106,18 @@ class Outcome:
         return "AUTO CDC " + ", ".join(f"{count} {FIGURES[name]}" for name, count in shown.items())
 
 
-def execute(plan: Plan, send: Send, tell: Tell | None = None, outcome: Outcome | None = None) -> Outcome:
+def execute(
+    plan: Plan,
+    send: Send,
+    tell: Tell | None = None,
+    outcome: Outcome | None = None,
+    *,
+    passed: float = 0.0,
+) -> Outcome:
     """Send the plan's statements in order; raises `AutoCdcError` as soon as a rule is broken.
 
-    `tell` shows a line to a person: where a run that takes long stands. What is measured goes into `outcome`, which
-    then has it also of a run that is refused.
+    `tell` shows a line to a person: where a run that takes long stands, which began so many seconds ago as have
+    `passed`. What is measured goes into `outcome`, which then has it also of a run that is refused.
     """
     outcome = outcome or Outcome()
     if plan.appends:
@@ -119,7 +126,7 @@ def execute(plan: Plan, send: Send, tell: Tell | None = None, outcome: Outcome |
     outcome.expected = plan.expected
     sent = list[str]()
     try:
-        _send_all(plan, send, tell=tell, outcome=outcome, sent=sent)
+        _send_all(plan, send, tell=tell, outcome=outcome, sent=sent, passed=passed)
     except Exception as error:
         if plan.turn is None:
             raise
@@ -127,9 +134,11 @@ def execute(plan: Plan, send: Send, tell: Tell | None = None, outcome: Outcome |
     return outcome
 
 
-def _send_all(plan: Plan, send: Send, *, tell: Tell | None, outcome: Outcome, sent: list[str]) -> None:
+def _send_all(  # noqa: PLR0913 - what `execute` takes, by name
+    plan: Plan, send: Send, *, tell: Tell | None, outcome: Outcome, sent: list[str], passed: float
+) -> None:
     """Send the plan's statements, and note the names of those that were sent, whatever became of them."""
-    begun = time.perf_counter()
+    begun = time.perf_counter() - passed
     for number, step in enumerate(plan.steps, start=1):
         if not is_met(step.only_if, outcome.measures):
             continue

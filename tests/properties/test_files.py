@@ -113,9 +113,11 @@ class Model:
     facts: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def run(self, folder: Path, *, evolves: bool, again: bool) -> None:
+        # An empty file is none yet: somebody may have begun to write it.
+        there = [file for file in sorted(folder.glob("*.json")) if file.stat().st_size]
         new = {
             file.name: file
-            for file in sorted(folder.glob("*.json"))
+            for file in there
             if file.name not in self.read or (again and self.facts[file.name] != _facts(file))
         }
         contents = [json.loads(line) for file in new.values() for line in file.read_text().splitlines()]

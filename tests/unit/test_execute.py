@@ -29,6 +29,13 @@ def test_a_long_run_tells_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> No
     assert ["auto_cdc: model customers: step 3 of 3, after 18 s: write"] == told
 
 
+def test_a_run_that_was_long_in_the_planning() -> None:
+    """The time counts from the beginning of the model, so that the first statement may be named already."""
+    told: list[str] = []
+    execute(PLAN, lambda _name, _sql: Sent(), told.append, passed=30)
+    assert "auto_cdc: model customers: step 1 of 3, after 30 s: read" == told[0]
+
+
 class Server:
     """What answers a run that is no transaction: it fails at one statement, and says who wrote last."""
 

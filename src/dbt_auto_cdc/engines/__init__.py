@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
@@ -29,6 +30,7 @@ def adapter_of(adapter_type: str) -> str:
     return _VARIANTS.get(adapter_type, adapter_type)
 
 
+@cache
 def _engines() -> set[str]:
     return {module.name for module in pkgutil.iter_modules(__path__)} - _SHARED
 

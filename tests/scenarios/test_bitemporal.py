@@ -16,6 +16,7 @@ from tests.databases import (
     adapter_of,
     columns_of,
     here,
+    spoken,
     type_of,
 )
 from tests.direct import Direct
@@ -258,6 +259,9 @@ def test_taking_a_table_over(target: Direct) -> None:
 )
 def test_types_of_the_bounds(target: Direct, business: Any, system: Any, types: list[str]) -> None:
     """Each axis has exactly the type of its sequence, in the first run and after later ones."""
+    business, system = (
+        spoken(target.connection, each) if isinstance(each, str) else each for each in (business, system)
+    )
     config = {**CONFIG, "sequence_by": business, "system_sequence_by": system}
     rows = "(1, 'Oslo', timestamp '2026-01-01', timestamp '2026-02-01', 'U')"
     later = "(1, 'Rome', timestamp '2027-01-01', timestamp '2027-02-01', 'U')"

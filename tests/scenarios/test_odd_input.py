@@ -78,10 +78,9 @@ class Odd(Direct):
         self.connection.execute(f"create table feed ({listed})")
         statements = [f"insert into feed values ({', '.join(row)})" for row in rows]
         if speaks() == "spark" and rows:  # where each takes seconds, and values of other types are not taken
+            kinds = list(columns.values())
             cast = [
-                ", ".join(
-                    f"cast({value} as {kind})" for value, kind in zip(row, columns.values(), strict=True)
-                )
+                ", ".join(f"cast({value} as {kinds[n]}) as c{n}" for n, value in enumerate(row))
                 for row in rows
             ]
             statements = ["insert into feed " + " union all ".join(f"select {row}" for row in cast)]

@@ -13,7 +13,7 @@ import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.execute import Outcome
-from tests.databases import Connection, here, speaks, with_values
+from tests.databases import Connection, here, speaks, spoken, with_values
 from tests.direct import Direct
 from tests.scenarios.test_bad_input import Kept
 from tests.watched import with_names
@@ -134,12 +134,12 @@ def test_a_version_that_is_always_null(connection: Connection, config: dict[str,
     target = first_run(connection, "(7, 'n', 'x', 'x', 1)")
     said = target.problem({**config, "snapshot_version": "cast(null as date)"})
     assert said.startswith("snapshot_version is null in 1 row, for example id=7; ")
-    said = target.problem({**config, "snapshot_version": "null"})
+    problems = target.problems({**config, "snapshot_version": "null"})
     # On PostgreSQL, and before DuckDB 2.0, a null has a type of its own accord.
     has_type = speaks() == "postgres" or (speaks() == "duckdb" and duckdb.__version__ < "2")
     kind = "void" if speaks() == "spark" else '"NULL"'
     no_order = f"snapshot_version has type {kind}, which has no order; "
-    assert said.startswith("snapshot_version is null in 1 row" if has_type else no_order)
+    assert problems[0].startswith("snapshot_version is null in 1 row" if has_type else no_order)
 
 
 # -- Versions ----------------------------------------------------------------------------------------------------------
@@ -159,7 +159,8 @@ def test_no_version(target: Kept, config: dict[str, Any]) -> None:
 def test_a_version_of_another_type(target: Kept, config: dict[str, Any], version: str, now: str) -> None:
     """Was and is, for a column, an expression and a fixed version; also where every value would survive."""
     said = here(f"the type of snapshot_version was BIGINT in the last run and is {now} now{AGAIN}")
-    assert said == target.problem({**config, "snapshot_version": version})
+    version = spoken(target.connection, version)
+    assert said == target.problem({**config, "snapshot_version": version, "except_column_list": ["v"]})
 
 
 def test_a_version_column_that_widened(target: Kept, config: dict[str, Any]) -> None:

@@ -547,7 +547,11 @@ VALUES["spark"] = {
     "varchar": ("''", "' '", "concat('', '')"),
     "tinyint": ("-128", "127", "'-128'"),
 }
-VALUES["sail"] = VALUES["spark"]
+# Sail takes not-a-number and infinity, as keys or sequences, for the same.
+VALUES["sail"] = VALUES["spark"] | {
+    "double": ("1.5", "-1.5", "'1.50'"),
+    "float": ("1.5", "-1.5", "'1.50'"),
+}
 if duckdb.__version__ < "2":
     # Variants of different types do not compare there.
     del VALUES["duckdb"]["variant"]
@@ -676,7 +680,7 @@ KEYS["spark"] = {
     "boolean": ("true", "false"),
     "date": ("'0001-01-01'", "'2026-01-01'"),
 }
-KEYS["sail"] = KEYS["spark"]
+KEYS["sail"] = KEYS["spark"] | {"double": ("1.5", "-1.5")}
 KEYS["ducklake"] = {kind: values for kind, values in KEYS["duckdb"].items() if lake_stores(kind)}
 
 
@@ -770,7 +774,7 @@ SEQUENCES["spark"] = [
     ("float", ("-1", "0.5", "'inf'")),
     ("tinyint", ("-128", "0", "127")),
 ]
-SEQUENCES["sail"] = SEQUENCES["spark"]
+SEQUENCES["sail"] = [*SEQUENCES["spark"][:-3], *SEQUENCES["spark"][-2:], ("double", ("-1.5", "0", "1e300"))]
 SEQUENCES["ducklake"] = [sequence for sequence in SEQUENCES["duckdb"] if lake_stores(sequence[0])]
 
 

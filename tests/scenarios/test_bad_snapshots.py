@@ -139,7 +139,8 @@ def test_a_version_that_is_always_null(connection: Connection, config: dict[str,
     has_type = speaks() == "postgres" or (speaks() == "duckdb" and duckdb.__version__ < "2")
     kind = "void" if speaks() == "spark" else '"NULL"'
     no_order = f"snapshot_version has type {kind}, which has no order; "
-    assert problems[0].startswith("snapshot_version is null in 1 row" if has_type else no_order)
+    said = "snapshot_version is null in 1 row" if has_type else no_order
+    assert any(problem.startswith(said) for problem in problems)
 
 
 # -- Versions ----------------------------------------------------------------------------------------------------------

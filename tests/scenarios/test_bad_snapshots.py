@@ -259,7 +259,9 @@ def test_a_fixed_version_that_is_late(target: Kept, config: dict[str, Any], rows
 )
 def test_versions_that_are_none(target: Kept, config: dict[str, Any], version: str, said: str) -> None:
     """An unknown name has the nearest one, SQL the engine's own words."""
-    assert target.problem({**config, "snapshot_version": version}).startswith(said)
+    version = spoken(target.connection, version)
+    problem = target.problem({**config, "snapshot_version": version, "except_column_list": ["v"]})
+    assert problem.startswith(said)
 
 
 @pytest.mark.only_on("duckdb")  # the type is DuckDB's

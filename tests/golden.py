@@ -154,6 +154,7 @@ def table_of(name: str, config: Mapping[str, Any]) -> Table | None:
         sequence_type=place.time,
         system_type=place.time if "known_at" in kinds else "",
         run="" if engine.transactions else RUN,
+        expected_rows=1000 if engine.expect("select 1") else None,
     )
     return Table("customers", spec, state, relations, replace(engine, scratch=scratch))
 

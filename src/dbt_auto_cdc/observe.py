@@ -5,6 +5,7 @@ Not here: what follows from the observation; nothing is written.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -63,6 +64,7 @@ class Existing:
     quarantine: bool = False
 
 
+_EXPECTED = re.compile(r"rows=(\d+)")
 # The kinds of the companion's rows that a plan has to know of.
 _NOTES = ("control", "position", "run", names.FEED, names.JOURNAL, names.LOST, names.LAYERS)
 
@@ -128,6 +130,8 @@ def observe(model: Model, existing: Existing, ask: Ask, partial: str = "") -> tu
         spec, state = _observe_flows(_looking(model, looks), read, state, ask=ask, partial=partial)
     else:
         spec, state = _observe_feed(_looking(model, looks), state, ask)
+    if goes_on:
+        state = replace(state, expected_rows=_expected_rows(model, state, ask))
     return _reading(spec, state, readings)
 
 
@@ -187,6 +191,14 @@ def _observe_feed(model: Model, state: State, ask: Ask) -> tuple[Spec, State]:
         system_type=types["system_sequence_by"],
         refused=refused,
     )
+
+
+def _expected_rows(model: Model, state: State, ask: Ask) -> int | None:
+    """Return how many rows the engine expects the model to give, where it is asked for that."""
+    is_asked = isinstance(model.spec, AutoCdc) and not (model.spec.keeps_history or state.refused)
+    query = model.engine.expect(state.model_sql) if is_asked else ""
+    found = _EXPECTED.search(str(ask(query)[0][0])) if query else None
+    return int(found[1]) if found else None
 
 
 def _observe_flows(

@@ -199,6 +199,7 @@ class State:
     `quarantine` of the columns of a quarantine that the model has; `run_id` is dbt's name of the run. Where a run is no
     transaction, `run` tells it from all others, `turn` is what the companion says of the last run that wrote, `lost`
     are the numbers of runs whose rows were taken back, and `left_over` are working tables of other runs.
+    `expected_rows` is how many rows the engine expects of the model, where a plan depends on it.
     """
 
     model_sql: str
@@ -227,3 +228,4 @@ class State:
     turn: str = ""
     lost: tuple[int, ...] = ()
     left_over: tuple[str, ...] = ()
+    expected_rows: int | None = None

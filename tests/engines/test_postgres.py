@@ -14,6 +14,7 @@ import pytest
 
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.execute import Sent
+from dbt_auto_cdc.scd import scd1
 from tests import databases
 from tests.databases import Connection, Postgres, columns_of, create_table
 from tests.direct import Direct
@@ -554,3 +555,68 @@ def test_a_source_that_runs_while_its_feed_is_read_first(connection: Connection)
     reader._send = sent  # type: ignore[method-assign]
     reader.run(APPENDS, sql=sql)
     assert [1, 2, 3, 4] == sorted(row["id"] for row in reader.rows())
+
+
+def _overwriting_and_not(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """Let a feed of a few rows be one of many, whose rows are not put in order while they are staged."""
+    monkeypatch.setattr(scd1, "FEW", scd1.FEW if way == "few" else -1)
+
+
+FEEDS = pytest.mark.parametrize("way", ["few", "many"])
+
+
+@FEEDS
+def test_two_rows_swap_a_value_that_is_unique(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """An index of the user's that rows break one by one stays whole: all of them go before the first comes."""
+    _overwriting_and_not(monkeypatch, way)
+    feed(connection, (1, "a", 5), (2, "b", 5))
+    target = Direct(connection)
+    target.run(OPTIONS)
+    connection.execute("create unique index on target (name)")
+    feed(connection, (1, "b", 6), (2, "a", 6), (3, "c", 6))
+    assert 3 == target.run(OPTIONS).figures["num_upserted_rows"]
+    assert {(1, "b"), (2, "a"), (3, "c")} == {(row["id"], row["name"]) for row in target.rows()}
+    feed(connection, (4, "c", 7))
+    with pytest.raises(Exception, match="duplicate key value"):
+        target.run(OPTIONS)
+
+
+@FEEDS
+def test_a_second_row_of_a_key_put_in_by_hand(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """It is older than any event, as the first one is: the next event takes the place of both."""
+    _overwriting_and_not(monkeypatch, way)
+    feed(connection, (1, "a", 5), (2, "b", 5))
+    target = Direct(connection)
+    target.run(OPTIONS)
+    connection.execute("insert into target values (1, 'by hand', 9), (3, 'by hand', 9), (2, 'by hand', 9)")
+    feed(connection, (1, "c", 6), (3, "d", 6))
+    assert 2 == target.run(OPTIONS).figures["num_upserted_rows"]
+    rows = [(1, "c"), (2, "b"), (2, "by hand"), (3, "d")]
+    assert rows == sorted((row["id"], row["name"]) for row in target.rows())
+    delete = {**OPTIONS, "apply_as_deletes": "name is null"}
+    feed(connection, (2, None, 7))
+    assert 2 == target.run(delete).figures["num_deleted_rows"]
+    assert [(1, "c"), (3, "d")] == sorted((row["id"], row["name"]) for row in target.rows())
+
+
+@FEEDS
+def test_rows_are_changed_where_they_are(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Of a few events the rows are, with the page's room for new versions; of many they go and come."""
+    _overwriting_and_not(monkeypatch, way)
+    feed(connection, (1, "a", 5), (2, "b", 5))
+    target = Direct(connection)
+    target.run(OPTIONS)
+    feed(connection, (1, "c", 6), (1, "d", 7), (1, "c", 6), (3, "e", 6))
+    plan = target.plan(OPTIONS)
+    outcome = target.run(OPTIONS)
+    assert (way == "few") == ("choose each key's greatest event" not in [step.name for step in plan.steps])
+    assert {"num_upserted_rows": 2, "num_duplicate_rows": 1, "num_read_rows": 4} == {
+        name: outcome.figures[name] for name in ("num_upserted_rows", "num_duplicate_rows", "num_read_rows")
+    }
+    assert [(1, "d", 7), (2, "b", 5), (3, "e", 6)] == sorted(tuple(row.values()) for row in target.rows())

@@ -379,6 +379,14 @@ class Engine:
         """Return the statement that drops what `describe` needed; empty where nothing is left."""
         return ""
 
+    def expect(self, query: str) -> str:
+        """Return the statement that guesses how many rows a query gives: the first row has it behind `rows=`.
+
+        Empty where nothing depends on it.
+        """
+        del query
+        return ""
+
     def try_columns(self, together: str, alone: list[str]) -> str:
         """Return the query that tries queries without reading them, where one that fails would end the transaction.
 
@@ -430,9 +438,9 @@ class Engine:
         """Return the statements that free working tables; empty where the commit does."""
         return "\n".join(f"drop table if exists {name};" for name in names)
 
-    def create_table(self, relation: str, query: Query, *, is_companion: bool = False) -> str:
-        """Return the statement that makes a table of a query's rows; those of a companion are written over and over."""
-        del is_companion
+    def create_table(self, relation: str, query: Query, *, is_overwritten: bool = False) -> str:
+        """Return the statement that makes a table of a query's rows, which are overwritten by and by or stay."""
+        del is_overwritten
         return f"create table {relation} as\n{query.render()}"
 
     def ready(self, relation: str, keys: list[str]) -> str:
@@ -511,7 +519,14 @@ class Engine:
         return f"delete from {relation} as tgt where exists (\n{gone}\n)"
 
     def delete_touched(self, relation: str, touched: str, *, same_key: str) -> str:
-        """Return the query that removes the rows of the keys that a working table has, and counts those of deletes.
+        """Return the query that removes the rows of the keys that a query has, and counts those of deletes.
+
+        In `same_key` they are called tgt and won. It is asked where the engine `overwrites`.
+        """
+        raise NotImplementedError
+
+    def overwrite_touched(self, relation: str, columns: list[str], query: Query, *, same_key: str) -> str:
+        """Return the statement that puts a query's rows, one a key, in the place of those of their keys.
 
         In `same_key` they are called tgt and won. It is asked where the engine `overwrites`.
         """

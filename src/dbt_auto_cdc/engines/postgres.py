@@ -57,6 +57,31 @@ begin
     perform set_config('enable_memoize', {usual}, true);
 end
 {tag}"""
+# What two rows may have only one after the other, or what no statement but these two takes: a rule, a second row of a
+# key that was put in by hand.
+_OVERWRITTEN = """do {tag}
+declare
+    {written} bigint;
+begin
+    merge into {relation} as tgt using (
+{query}
+    ) as won on {same_key}
+    when matched then update set {values}
+    when not matched then insert ({columns}) values ({won});
+    get diagnostics {written} = row_count;
+    if {written} > (select count(*) from (
+{query}
+    ) as won) then
+        raise cardinality_violation;
+    end if;
+exception when unique_violation or exclusion_violation or cardinality_violation or feature_not_supported then
+    delete from {relation} as tgt using (
+{query}
+    ) as won where {same_key};
+    insert into {relation} ({columns})
+{query};
+end
+{tag}"""
 _VERSION_TYPES = (
     *("integer", "bigint", "numeric", "text", "date"),
     *("timestamp without time zone", "timestamp with time zone"),
@@ -153,7 +178,7 @@ def _by_places(sql: str) -> str:
 
 
 class Postgres(Engine):
-    """PostgreSQL 14 and later: transactions with DDL, locks, temporary tables, rows found by `ctid`.
+    """PostgreSQL 15 and later: transactions with DDL, locks, temporary tables, rows found by `ctid`.
 
     A `ctid` stays what it is while nobody else writes the table, and `lock` sees to that. It is compared in arrays:
     joins on it are of no use before release 14, and a list of places is read without a look at the rest of the table.
@@ -304,6 +329,10 @@ from pg_attribute
 where attrelid = {text(relation)}::regclass and attnum > 0 and not attisdropped
 order by attnum"""
 
+    def expect(self, query: str) -> str:
+        """Return the statement that shows how a query would be read, with how many rows are expected of it."""
+        return f"explain {query}"
+
     def try_columns(self, together: str, alone: list[str]) -> str:
         """Return the statements that try queries in a block that catches what fails: as the tables they would fill."""
         asked, answers = self.working(names.DESCRIBED), self.working(names.TRIED)
@@ -334,12 +363,12 @@ order by attnum"""
         """Return the statement that fills a working table; of how many rows it has the pages tell enough."""
         return f"create temporary table {name} on commit drop as\n{query.render()}"
 
-    def create_table(self, relation: str, query: Query, *, is_companion: bool = False) -> str:
-        """Return the statement that makes a table; a companion has room for new versions of rows beside the old ones.
+    def create_table(self, relation: str, query: Query, *, is_overwritten: bool = False) -> str:
+        """Return the statement that makes a table, with room for new versions of rows beside the old ones.
 
         There they need no new entry in an index.
         """
-        room = " with (fillfactor = 90)" if is_companion else ""
+        room = " with (fillfactor = 90)" if is_overwritten else ""
         return f"create table {relation}{room} as\n{query.render()}"
 
     def create_view(self, name: str, query: Query) -> str:
@@ -438,6 +467,20 @@ from gone"""
     def overwrite_located(self, relation: str, columns: list[str], query: Query) -> str:
         """Return the block that gives rows other values by their places."""
         return _by_places(super().overwrite_located(relation, columns, query))
+
+    def overwrite_touched(self, relation: str, columns: list[str], query: Query, *, same_key: str) -> str:
+        """Return the block that changes rows where they are; where that cannot be, they go and come anew."""
+        sql = query.render()
+        return _OVERWRITTEN.format(
+            tag=_tag(sql),
+            written=f"{names.PREFIX}written",
+            relation=relation,
+            query=indented(sql),
+            same_key=same_key,
+            values=", ".join(f"{column} = won.{column}" for column in columns),
+            columns=", ".join(columns),
+            won=", ".join(f"won.{column}" for column in columns),
+        )
 
     def drop_table(self, relation: str) -> str:
         """Return the statement that drops a table with the views on it, as dbt does on PostgreSQL."""

@@ -58,7 +58,7 @@ def plan(table: Table, *, holds_expression: bool) -> Plan:
     if isinstance(spec, SnapshotEvents):
         remembers = [snapshot.last(job, _bounds_of(job))]
     rows = tables.companion_rows(job, remembers)
-    companion = Step("create the companion", engine.create_table(job.companion, rows))
+    companion = Step("create the companion", engine.create_table(job.companion, rows, is_overwritten=True))
     return Plan(
         model=model,
         action=f"take {job.target} over as it is",

@@ -192,7 +192,7 @@ def build(
         *(Step(f"clear {what}", job.engine.drop_table(what)) for what in (companion, target) if is_replaced),
         Step(
             "create the companion",
-            job.engine.create_table(companion, companion_rows(job, remembers, notes), is_companion=True),
+            job.engine.create_table(companion, companion_rows(job, remembers, notes), is_overwritten=True),
         ),
         *_made_ready(job, companion),
         *_create_target(job, target, rows),
@@ -210,7 +210,7 @@ def _create_target(job: Job, target: str, rows: Query) -> tuple[Step, ...]:
     contract, types = job.state.contract_sql, target_types(job)
     laid_out = tuple(Step("lay out the target", sql) for sql in job.engine.laid_out(target))
     if not contract and not laid_out:
-        sql = job.engine.create_table(target, _typed(job, rows, types))
+        sql = job.engine.create_table(target, _typed(job, rows, types), is_overwritten=job.overwrites)
         return (Step("create the target", sql, counts=job.spec.COUNTS),)
     columns = [*job.output, *job.bounds, *job.unseen]
     empty = contracted(job, target) if contract else _empty(job, target, types)

@@ -50,6 +50,12 @@ def stage(
     it is among those of its key.
     """
     query, placed = evaluated(job), [f"{value} as {name}" for name, value in among_key.items()]
+    if known and placed and job.engine.transactions:
+        # What is known of events is found faster in the order of their keys.
+        query, placed = (
+            query.then("placed", f"select src.*, {', '.join(placed)}\nfrom {query.last} as src"),
+            [],
+        )
     if known:
         marks = [
             f"{known.is_new} as {names.IS_NEW}",

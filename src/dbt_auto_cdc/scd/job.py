@@ -144,6 +144,12 @@ class Job:
         return self.spec.partial
 
     @property
+    def overwrites(self) -> bool:
+        """Whether rows of the target are changed where they are: nobody has to know what they were."""
+        keeps = self.spec.keeps_history or self.partial or self.spec.change_data_feed
+        return self.engine.overwrites and self.spec.KIND == AutoCdc.KIND and not keeps
+
+    @property
     def sparse(self) -> bool:
         """Whether an event of a bitemporal target leaves columns out, or one that is remembered did."""
         columns = (column.name.lower() for column in self.state.companion or ())

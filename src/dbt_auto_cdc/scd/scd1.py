@@ -14,6 +14,8 @@ from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, any_of, comma, indented
 
 TRUNCATION = "truncation"
+FEW = 100_000
+"""How many rows of a feed are sorted faster than a table is filled with the places of those that count."""
 
 
 def with_truncation(job: Job) -> Query:
@@ -60,15 +62,23 @@ def stage(job: Job) -> Step:
             is_new=f"({stored} is null or {sequence} is null or {sequence} > {stored})",
             is_late=f"coalesce({sequence} < {head}, false)",
             locator=job.at_remembered("cmp"),
-            more={names.SHOWS: f"cmp.{names.KIND} = 'upsert'"} if among_key else {},
+            more={names.SHOWS: f"cmp.{names.KIND} = 'upsert'"} if among_key and not job.overwrites else {},
         ),
         among_key=among_key,
     )
 
 
 def _wins_in_stage(job: Job) -> bool:
-    """Whether the stage tells each key's greatest event, which is new if any is: where tables cost more than rows."""
-    return not (job.engine.transactions or job.keeps_events)
+    """Whether the stage tells each key's greatest event, which is new if any is: where tables cost more than rows.
+
+    That sorts wide rows. Where a table costs little, few of them are sorted faster than it is filled; a feed that is
+    read again as a whole is better sorted when what is known of it is gone.
+    """
+    if job.keeps_events:
+        return False
+    expected = job.state.expected_rows
+    is_small = job.overwrites and not job.builds and expected is not None and expected <= FEW
+    return is_small or not job.engine.transactions
 
 
 def _among_key(job: Job) -> dict[str, str]:
@@ -141,8 +151,13 @@ def _won(job: Job) -> str:
         return job.working(names.WINNERS)
     columns = [*job.keys, *changes.EVENT, *(() if job.builds else (names.HIDDEN,))]
     table, is_event = _source(job)
-    won = f"select {', '.join(of('evt', columns))}\nfrom {table} as evt\nwhere {is_event} and evt.{names.PLACE} = 1"
+    won = f"select {', '.join(of('evt', columns))}\nfrom {table} as evt\nwhere {is_event} and {_is_first('evt')}"
     return f"(\n{indented(won)}\n)"
+
+
+def _is_first(alias: str) -> str:
+    """The condition that an event counts among those of its key, of which the engine does not expect next to none."""
+    return f"{alias}.{names.PLACE} < 2"
 
 
 def judged(job: Job) -> tuple[Step, ...]:
@@ -162,12 +177,15 @@ def judged(job: Job) -> tuple[Step, ...]:
 
 
 def _written(job: Job) -> dict[str, str]:
-    """Return the conditions of staged events that count, by what counts them: whose key had a row is remembered."""
+    """Return the conditions of staged events that count, by what counts them: whose key had a row is remembered.
+
+    Where rows are looked for when they are deleted, they are counted then.
+    """
     wins = f"evt.{names.PLACE} = 1 and evt.{names.KIND}"
-    return {
-        "num_deleted_rows": f"{wins} = 'delete' and evt.{names.SHOWS}",
-        job.spec.COUNTS: f"{wins} = 'upsert'",
-    }
+    written = {job.spec.COUNTS: f"{wins} = 'upsert'"}
+    if not job.overwrites:
+        written["num_deleted_rows"] = f"{wins} = 'delete' and evt.{names.SHOWS}"
+    return written
 
 
 def _deletes_as_found(job: Job) -> bool:
@@ -205,7 +223,7 @@ def rows(job: Job) -> Query:
     """Return the rows to be written to the target: the winners' values, read now."""
     table, is_event = _source(job)
     if _wins_in_stage(job):
-        won = f"{is_event} and evt.{names.PLACE} = 1 and evt.{names.KIND} = 'upsert'"
+        won = f"{is_event} and {_is_first('evt')} and evt.{names.KIND} <> 'delete'"
         return Query().then(
             "rows", f"select {', '.join(of('evt', job.output))}\nfrom {table} as evt\nwhere {won}"
         )
@@ -252,7 +270,14 @@ def apply(job: Job, removed: tuple[Step, ...] | None = None) -> tuple[Step, ...]
 def _write(job: Job) -> tuple[Step, ...]:
     if not _deletes_as_found(job):
         return write(job, rows(job))
-    title, new, won = "delete the rows of the touched keys", (check.NEW,), job.working(names.WINNERS)
+    new = (check.NEW,)
+    if _wins_in_stage(job):
+        deleted = f"(\nselect * from {_won(job)} as won where {names.KIND} <> 'upsert'\n)"
+        return (
+            writes.delete_touched(job, "delete the rows of deleted keys", deleted, only_if=new),
+            writes.overwrite_touched(job, "write the rows", rows(job), only_if=new),
+        )
+    title, won = "delete the rows of the touched keys", job.working(names.WINNERS)
     return (
         writes.delete_touched(job, title, won, only_if=new),
         writes.insert(job, "insert the rows", rows(job), only_if=new, counts="num_upserted_rows"),

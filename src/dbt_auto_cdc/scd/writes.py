@@ -48,9 +48,16 @@ def delete(  # noqa: PLR0913 - what a step is, most of it by name
 
 
 def delete_touched(job: Job, name: str, touched: str, *, only_if: tuple[str, ...]) -> Step:
-    """Remove the rows of the keys that a working table has, as they are found; nobody may have to know which."""
+    """Remove the rows of the keys that `touched` has, as they are found; nobody may have to know which."""
     sql = job.engine.delete_touched(job.target, touched, same_key=job.same_key("won", "tgt"))
     return Step(name, sql, only_if, measures=True)
+
+
+def overwrite_touched(job: Job, name: str, born: Query, *, only_if: tuple[str, ...]) -> Step:
+    """Put the rows that a query gives in the place of those of their keys; nobody may have to know which."""
+    same_key = job.same_key("won", "tgt")
+    sql = job.engine.overwrite_touched(job.target, job.output, born, same_key=same_key)
+    return Step(name, sql, only_if)
 
 
 def insert(  # noqa: PLR0913 - what a step is, most of it by name

@@ -163,7 +163,7 @@ create index on shop.customers__auto_cdc (__auto_cdc_kind) where __auto_cdc_kind
 analyze shop.customers__auto_cdc;
 
 -- create the target
-create table shop.customers as
+create table shop.customers with (fillfactor = 90) as
 with upserts as (
     select __auto_cdc_event from pg_temp."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
 ),

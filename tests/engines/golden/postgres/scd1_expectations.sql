@@ -154,7 +154,7 @@ create index on shop.customers__auto_cdc (__auto_cdc_kind) where __auto_cdc_kind
 analyze shop.customers__auto_cdc;
 
 -- create the target
-create table shop.customers as
+create table shop.customers with (fillfactor = 90) as
 with upserts as (
     select __auto_cdc_event from pg_temp."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
 ),
@@ -274,9 +274,13 @@ with evaluated as (
     from pg_temp."customers__auto_cdc_checked" as src
     where not src.__auto_cdc_dropped
 ),
+placed as (
+    select src.*, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
+    from evaluated as src
+),
 told as (
     select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, cmp.ctid as __auto_cdc_hidden
-    from evaluated as src
+    from placed as src
     left join shop.customers__auto_cdc as cmp on src."id" = cmp."id"
 )
 select
@@ -288,35 +292,27 @@ select
     __auto_cdc_sequence,
     __auto_cdc_kind,
     __auto_cdc_is_new,
-    __auto_cdc_is_late
+    __auto_cdc_is_late,
+    __auto_cdc_place,
+    __auto_cdc_is_repeated
 from told;
 
--- choose each key's greatest event
-create temporary table pg_temp."customers__auto_cdc_winners" on commit drop as
-select distinct on (evt."id")
-    evt.ctid as __auto_cdc_event, evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
-from pg_temp."customers__auto_cdc_stage" as evt where evt.__auto_cdc_is_new
-order by evt."id", evt.__auto_cdc_sequence desc;
-do $analyze$
-declare
-    usual text := current_setting('default_statistics_target');
-begin
-    perform set_config('default_statistics_target', '10', true);
-    analyze pg_temp."customers__auto_cdc_winners";
-    perform set_config('default_statistics_target', usual, true);
-end
-$analyze$;
-
 -- check the events
-with counted as (
+select
+    count(*) as num_read_rows,
+    count(case when evt.__auto_cdc_is_late then 1 end) as num_late_rows,
+    count(case when evt.__auto_cdc_is_new then 1 end) as num_new_events,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) as num_repeated_rows,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert' then 1 end) as num_upserted_rows,
+    case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 1 end) else 0 end as null_sequence,
+    min(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar), 'null') end) as null_sequence_example,
+    case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) else 0 end as null_key_0,
+    min(case when evt.__auto_cdc_is_new and evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then cast(evt.__auto_cdc_sequence as varchar) end) as null_key_0_example
+from pg_temp."customers__auto_cdc_stage" as evt;
+
+-- look at events of one key and sequence  (only if num_repeated_rows)
+with found as (
     select
-        count(*) as num_read_rows,
-        count(case when __auto_cdc_is_late and __auto_cdc_kind <> 'truncate' then 1 end) as num_late_rows
-    from pg_temp."customers__auto_cdc_stage" as stg
-),
-found as (
-    select
-        count(*) as num_new_events,
         count(case when evt.__auto_cdc_sequence is null then 1 end) as null_sequence,
         min(case when evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar), 'null') end) as null_sequence_example,
         count(case when evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) as null_key_0,
@@ -341,7 +337,11 @@ variants as (
 ),
 places as (
     select var."id", var.__auto_cdc_sequence, sum(var.__auto_cdc_copies) as __auto_cdc_copies, count(*) as __auto_cdc_ways, max(case when won.__auto_cdc_sequence is null then 0 else 1 end) = 1 as __auto_cdc_decides
-    from variants as var left join pg_temp."customers__auto_cdc_winners" as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
+    from variants as var left join (
+        select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from pg_temp."customers__auto_cdc_stage" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+    ) as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."id", var.__auto_cdc_sequence
 ),
 ties as (
@@ -352,26 +352,55 @@ ties as (
     from places
 )
 select *
-from counted
-cross join found
+from found
 cross join ties;
 
--- delete the rows of the touched keys  (only if num_new_events)
+-- delete the rows of deleted keys  (only if num_new_events)
 with gone as (
-    delete from shop.customers as tgt using pg_temp."customers__auto_cdc_winners" as won where won."id" = tgt."id"
+    delete from shop.customers as tgt using (
+select * from (
+    select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+    from pg_temp."customers__auto_cdc_stage" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+) as won where __auto_cdc_kind <> 'upsert'
+) as won where won."id" = tgt."id"
     returning won.__auto_cdc_kind
 )
 select count(case when __auto_cdc_kind = 'delete' then 1 end) as num_deleted_rows
 from gone;
 
--- insert the rows  (only if num_new_events)
-insert into shop.customers ("id", "name", "note", "changed_at")
-with upserts as (
-    select __auto_cdc_event from pg_temp."customers__auto_cdc_winners" where __auto_cdc_kind = 'upsert'
-)
-select evt."id", evt."name", evt."note", evt."changed_at"
-from pg_temp."customers__auto_cdc_stage" as evt
-join upserts on upserts.__auto_cdc_event = evt.ctid;
+-- write the rows  (only if num_new_events)
+do $__auto_cdc_0$
+declare
+    __auto_cdc_written bigint;
+begin
+    merge into shop.customers as tgt using (
+    select evt."id", evt."name", evt."note", evt."changed_at"
+    from pg_temp."customers__auto_cdc_stage" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete'
+    ) as won on won."id" = tgt."id"
+    when matched then update set "id" = won."id", "name" = won."name", "note" = won."note", "changed_at" = won."changed_at"
+    when not matched then insert ("id", "name", "note", "changed_at") values (won."id", won."name", won."note", won."changed_at");
+    get diagnostics __auto_cdc_written = row_count;
+    if __auto_cdc_written > (select count(*) from (
+    select evt."id", evt."name", evt."note", evt."changed_at"
+    from pg_temp."customers__auto_cdc_stage" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete'
+    ) as won) then
+        raise cardinality_violation;
+    end if;
+exception when unique_violation or exclusion_violation or cardinality_violation or feature_not_supported then
+    delete from shop.customers as tgt using (
+    select evt."id", evt."name", evt."note", evt."changed_at"
+    from pg_temp."customers__auto_cdc_stage" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete'
+    ) as won where won."id" = tgt."id";
+    insert into shop.customers ("id", "name", "note", "changed_at")
+    select evt."id", evt."name", evt."note", evt."changed_at"
+    from pg_temp."customers__auto_cdc_stage" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete';
+end
+$__auto_cdc_0$;
 
 -- change the sequences of known keys  (only if num_new_events)
 do $__auto_cdc_0$
@@ -381,7 +410,11 @@ begin
     perform set_config('enable_memoize', 'off', true);
     update shop.customers__auto_cdc as tgt set __auto_cdc_sequence = changed.__auto_cdc_sequence, __auto_cdc_kind = changed.__auto_cdc_kind
 from (
-select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners" as won where __auto_cdc_hidden is not null
+select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from (
+    select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+    from pg_temp."customers__auto_cdc_stage" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+) as won where __auto_cdc_hidden is not null
 ) as changed
 where tgt.ctid = changed.locator;
     perform set_config('enable_memoize', __auto_cdc_usual, true);
@@ -390,7 +423,11 @@ $__auto_cdc_0$;
 
 -- remember the sequences of new keys  (only if num_new_events)
 insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind)
-select "id", __auto_cdc_sequence, __auto_cdc_kind from pg_temp."customers__auto_cdc_winners" as won where __auto_cdc_hidden is null;
+select "id", __auto_cdc_sequence, __auto_cdc_kind from (
+    select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+    from pg_temp."customers__auto_cdc_stage" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+) as won where __auto_cdc_hidden is null;
 
 -- create the quarantine
 create table shop.customers__auto_cdc_quarantine as

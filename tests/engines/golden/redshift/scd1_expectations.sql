@@ -110,7 +110,7 @@ places as (
     from variants as var left join (
         select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-        where true and evt.__auto_cdc_place = 1
+        where true and evt.__auto_cdc_place < 2
     ) as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."id", var.__auto_cdc_sequence
 ),
@@ -201,7 +201,7 @@ create table shop.customers (
 insert into shop.customers ("id", "name", "note", "changed_at")
 select evt."id", evt."name", evt."note", evt."changed_at"
 from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-where true and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert';
+where true and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete';
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
@@ -219,7 +219,7 @@ select more.*, null as __auto_cdc_control from (
 select "id", __auto_cdc_sequence, __auto_cdc_kind from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    where true and evt.__auto_cdc_place = 1
+    where true and evt.__auto_cdc_place < 2
 ) as won
 ) as more
 ) as told
@@ -336,8 +336,8 @@ select
     count(case when evt.__auto_cdc_is_late then 1 end) as num_late_rows,
     count(case when evt.__auto_cdc_is_new then 1 end) as num_new_events,
     count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) as num_repeated_rows,
-    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'delete' and evt.__auto_cdc_shows then 1 end) as num_deleted_rows,
     count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert' then 1 end) as num_upserted_rows,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'delete' and evt.__auto_cdc_shows then 1 end) as num_deleted_rows,
     case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 1 end) else 0 end as null_sequence,
     min(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar(65535)), 'null') end) as null_sequence_example,
     case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) else 0 end as null_key_0,
@@ -374,7 +374,7 @@ places as (
     from variants as var left join (
         select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-        where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
     ) as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."id", var.__auto_cdc_sequence
 ),
@@ -460,7 +460,7 @@ from (
 select coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535)) || ':' || cast(won."id" as varchar(65535)), '-') from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
 ) as won
 where won.__auto_cdc_kind = 'delete'
 ) as gone(place) where place is not null
@@ -483,7 +483,7 @@ select
 from (
 select evt."id", evt."name", evt."note", evt."changed_at"
 from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert'
+where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete'
 ) as born("id", "name", "note", "changed_at")
 ) as row_born;
 
@@ -515,7 +515,7 @@ from (
 select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
 ) as won where __auto_cdc_hidden is not null
 ) as ended(place, value_0, value_1)
 union all
@@ -538,7 +538,7 @@ from (
 select "id", __auto_cdc_sequence, __auto_cdc_kind from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
 ) as won where __auto_cdc_hidden is null
 ) as born("id", __auto_cdc_sequence, __auto_cdc_kind)
 ) as row_born;

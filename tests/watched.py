@@ -52,7 +52,7 @@ def examples(usual: int, at_night: int) -> int:
     """
     share = 1 if databases.chosen() == "duckdb" else 8
     if "CI" in os.environ and not IS_NIGHTLY:
-        share *= 2
+        share *= 3
     return max(1, (at_night if IS_NIGHTLY else usual) // share)
 
 

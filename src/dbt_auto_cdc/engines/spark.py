@@ -342,6 +342,10 @@ class Spark(Stepwise):
         """Return the statement that adds an empty column."""
         return f"alter table {relation} add columns ({column} {type_name})"
 
+    def widen_column(self, relation: str, column: str, type_name: str) -> str:
+        """Return the statement that gives a column a wider type."""
+        return f"alter table {relation} alter column {column} type {type_name}"
+
     def rename_table(self, relation: str, identifier: str) -> str:
         """Return the statement that gives a table another name in its schema."""
         schema, dot, _ = relation.rpartition(".")

@@ -224,12 +224,22 @@ def test_clone(project: Project) -> None:
         assert "exists without its companion" in project.fail("run")
         arguments = f"{{from_schema: {project.schema}}}"
         project.succeed("run-operation", "auto_cdc.clone_companions", "--args", arguments)
+        assert_quick_to_read(project, elsewhere)
         arrive(project, (1, "Bergen", "U", 12))
         project.succeed("run")
         assert [(1, "Oslo", 10, 12), (1, "Bergen", 12, None), (2, "Rome", 10, None)] == history(
             project, f"{elsewhere}.cities"
         )
     assert [(1, "Oslo", 10, None), (2, "Rome", 10, None)] == history(project)
+
+
+def assert_quick_to_read(project: Project, schema: str) -> None:
+    """A companion that was not made by a run has the indexes of one that was."""
+    of_it = f"where tablename = 'cities__auto_cdc' and schemaname = '{schema}'"
+    indexes = sorted(
+        row[0].partition(" USING ")[2] for row in project.query(f"select indexdef from pg_indexes {of_it}")
+    )
+    assert ["btree (__auto_cdc_kind) WHERE", "btree (id)"] == [each.partition(" ((")[0] for each in indexes]
 
 
 def test_adopt(project: Project) -> None:
@@ -239,6 +249,7 @@ def test_adopt(project: Project) -> None:
     write(project)
     arrive(project, (1, "Bergen", "U", 12))
     project.succeed("run-operation", "auto_cdc.adopt", "--args", "{model: cities}")
+    assert_quick_to_read(project, project.schema)
     project.succeed("run")
     assert [(1, "Oslo", 10, 12), (1, "Bergen", 12, None)] == history(project)
 

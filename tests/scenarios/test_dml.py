@@ -13,6 +13,7 @@ import pytest
 from dbt_auto_cdc.errors import AutoCdcError
 from tests import databases
 from tests.databases import Connection, create_table, quoted
+from tests.direct import Direct
 from tests.fed import FEED, Fed, read
 from tests.stream_sql import stream
 
@@ -214,3 +215,16 @@ def test_rows_by_hand_take_part_by_their_sequence(connection: Connection, how: s
     deliver(connection, [(1, "new", 6)])
     target.run(options)
     assert [(1, "new", 6), (2, "b", 2), (3, "c", 1)] == rows(target)
+
+
+def test_a_second_row_of_a_key_and_one_that_is_gone(connection: Connection) -> None:
+    """The next event of a key leaves one row of it, whoever put in more; only rows that were there count as deleted."""
+    target, options = Direct(connection), EVENTS | {"apply_as_deletes": "v = 'gone'"}
+    deliver(connection, FIRST)
+    target.run(options)
+    connection.execute("insert into target values (1, 'hand', 1)")
+    connection.execute("delete from target where id = 2")
+    deliver(connection, [(1, "z", 5), (2, "gone", 6), (3, "gone", 7)])
+    figures = target.run(options).figures
+    assert [{"id": 1, "v": "z", "seq": 5}] == target.rows()
+    assert (1, 1) == (figures["num_upserted_rows"], figures["num_deleted_rows"])

@@ -448,6 +448,11 @@ class Engine:
         del relation, keys
         return ""
 
+    def copy_companion(self, relation: str, original: str) -> str:
+        """Return the statement that makes a companion from another one, as quick to read as that is."""
+        everything = Query().then("rows", f"select * from {original}")
+        return self.create_table(relation, everything, is_overwritten=True)
+
     def ready_to_stream(self, relation: str, column: str) -> str:
         """Return the statement that makes a new table quick to read from some number of a run on; empty where it is."""
         del relation, column

@@ -177,6 +177,10 @@ def _by_places(sql: str) -> str:
     return _BY_PLACES.format(tag=_tag(sql), usual=f"{names.PREFIX}usual", sql=sql)
 
 
+# For new versions of rows beside the old ones.
+_ROOM = " with (fillfactor = 90)"
+
+
 class Postgres(Engine):
     """PostgreSQL 15 and later: transactions with DDL, locks, temporary tables, rows found by `ctid`.
 
@@ -368,7 +372,7 @@ order by attnum"""
 
         There they need no new entry in an index.
         """
-        room = " with (fillfactor = 90)" if is_overwritten else ""
+        room = _ROOM if is_overwritten else ""
         return f"create table {relation}{room} as\n{query.render()}"
 
     def create_view(self, name: str, query: Query) -> str:
@@ -438,6 +442,11 @@ order by attnum"""
             f"create index on {relation} ({', '.join(keys)});\n"
             f"create index on {relation} ({names.KIND}) where {own};\nanalyze {relation}"
         )
+
+    def copy_companion(self, relation: str, original: str) -> str:
+        """Return the statements that make a companion from another one, with its indexes, and count what they copy."""
+        made = f"create table {relation} (like {original} including indexes){_ROOM}"
+        return f"{made};\ninsert into {relation} select * from {original}"
 
     def is_located(self, alias: str, query: Query) -> str:
         """Return the condition that a query gives a row's locator."""

@@ -62,7 +62,13 @@ def plan(table: Table, *, holds_expression: bool) -> Plan:
     return Plan(
         model=model,
         action=f"take {job.target} over as it is",
-        steps=(check, *_table_of_view(job), *tables.struct_type(job), companion),
+        steps=(
+            check,
+            *_table_of_view(job),
+            *tables.struct_type(job),
+            companion,
+            *tables.made_ready(job, job.companion),
+        ),
         warnings=layout.warnings,
     )
 

@@ -54,7 +54,7 @@ def plan(clone: Clone, engine: Engine) -> Plan:
         return Plan(clone.model, f"nothing to do: {target} does not exist, so it was not cloned", ())
     if clone.is_left_alone:
         return Plan(clone.model, f"nothing to do: {target} is a table with its companion", ())
-    copied = engine.create_table(companion, _everything(original), is_overwritten=True)
+    copied = engine.copy_companion(companion, original)
     steps = (
         *(_table_of_view(clone, engine) if clone.is_view else ()),
         Step("drop the companion of what was there before", engine.drop_table(companion)),

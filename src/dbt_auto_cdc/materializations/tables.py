@@ -194,14 +194,15 @@ def build(
             "create the companion",
             job.engine.create_table(companion, companion_rows(job, remembers, notes), is_overwritten=True),
         ),
-        *_made_ready(job, companion),
+        *made_ready(job, companion),
         *_create_target(job, target, rows),
         *change_feed.built(job, before, target, companion),
         *(_swap(job, before) if is_replaced else ()),
     )
 
 
-def _made_ready(job: Job, companion: str) -> tuple[Step, ...]:
+def made_ready(job: Job, companion: str) -> tuple[Step, ...]:
+    """Make a new companion quick to read, where that takes a statement."""
     sql = job.engine.ready(companion, job.keys)
     return (Step("make the companion quick to read", sql),) if sql else ()
 

@@ -14,6 +14,7 @@ from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, any_of, comma, indented
 
 TRUNCATION = "truncation"
+_DELETED_KEYS = "num_deleted_keys"
 FEW = 100_000
 """How many rows of a feed are sorted faster than a table is filled with the places of those that count."""
 
@@ -62,7 +63,6 @@ def stage(job: Job) -> Step:
             is_new=f"({stored} is null or {sequence} is null or {sequence} > {stored})",
             is_late=f"coalesce({sequence} < {head}, false)",
             locator=job.at_remembered("cmp"),
-            more={names.SHOWS: f"cmp.{names.KIND} = 'upsert'"} if among_key and not job.overwrites else {},
         ),
         among_key=among_key,
     )
@@ -167,6 +167,7 @@ def judged(job: Job) -> tuple[Step, ...]:
         return (
             check.glance(job, {} if job.builds else _written(job)),
             check.dispute(job, repeated, winners=won),
+            *(() if job.builds or job.overwrites else (_count_deleted(job),)),
         )
     if job.builds or _deletes_as_found(job):
         return (winners(job), check.check(job, repeated, winners=won))
@@ -177,15 +178,21 @@ def judged(job: Job) -> tuple[Step, ...]:
 
 
 def _written(job: Job) -> dict[str, str]:
-    """Return the conditions of staged events that count, by what counts them: whose key had a row is remembered.
+    """Return the conditions of staged events that count, by what counts them.
 
     Where rows are looked for when they are deleted, they are counted then.
     """
     wins = f"evt.{names.PLACE} = 1 and evt.{names.KIND}"
     written = {job.spec.COUNTS: f"{wins} = 'upsert'"}
     if not job.overwrites:
-        written["num_deleted_rows"] = f"{wins} = 'delete' and evt.{names.SHOWS}"
+        written[_DELETED_KEYS] = f"{wins} = 'delete'"
     return written
+
+
+def _count_deleted(job: Job) -> Step:
+    """Count the target's rows of deleted keys: some may be gone by hand, or were never there."""
+    count = f"select count(*) as num_deleted_rows\nfrom {_gone(job)}\nwhere {names.KIND} = 'delete'"
+    return Step("count the rows of deleted keys", count, (_DELETED_KEYS,), measures=True)
 
 
 def _deletes_as_found(job: Job) -> bool:
@@ -309,19 +316,14 @@ def _remember(job: Job) -> tuple[Step, ...]:
 
 
 def write(job: Job, written: Query) -> tuple[Step, ...]:
-    """Write whole rows by DELETE and INSERT; nothing else is touched.
-
-    Where winners are told by the stage, a row that comes takes the place of the one with its key.
-    """
+    """Write whole rows by DELETE and INSERT; nothing else is touched."""
     located = f"select {names.LOCATOR} from {_gone(job)}"
-    is_apart = _wins_in_stage(job)
     if not job.engine.transactions:
-        gives_way = f"\nwhere won.{names.KIND} = 'delete'" if is_apart else ""
-        located = f"select {job.at('won')} from {_won(job)} as won{gives_way}"
-    gone, counts, new = Query().then("gone", located), "" if is_apart else job.spec.COUNTS, (check.NEW,)
+        located = f"select {job.at('won')} from {_won(job)} as won"
+    gone, counts = Query().then("gone", located), "" if _wins_in_stage(job) else job.spec.COUNTS
     return (
-        writes.delete(job, "delete the rows of the touched keys", gone, only_if=new, apart=is_apart),
-        writes.insert(job, "insert the rows", written, only_if=new, counts=counts, apart=is_apart),
+        writes.delete(job, "delete the rows of the touched keys", gone, only_if=(check.NEW,)),
+        writes.insert(job, "insert the rows", written, only_if=(check.NEW,), counts=counts),
     )
 
 

@@ -31,6 +31,11 @@ Tell = Callable[[str], object]
 # What begins an error that a statement of ours raises by itself.
 OWN = "auto_cdc: "
 
+# What is said where a run finishes another one, and cannot.
+_STUCK = (
+    "the run before was stopped while it wrote, and what it left to do fails; run it again, and if it fails for ever,"
+    " build the target anew with --full-refresh"
+)
 # How often a run that gives up tries to clear up behind itself.
 _TRIES = 3
 
@@ -179,6 +184,9 @@ def _give_up(plan: Plan, turn: Turn, send: Send, *, sent: list[str], error: Exce
         raise AutoCdcError(plan.model, [turn.taken_over if is_accepted else turn.came_between]) from error
     if is_ours and is_accepted and is_noted and not note and turn.ends not in sent:
         raise AutoCdcError(plan.model, [turn.taken_over]) from error
+    if not turn.run:
+        text = f"{_STUCK}; {said_by('the engine', error)}"
+        raise AutoCdcError(plan.model, [text]) from error
     raise error
 
 

@@ -311,7 +311,7 @@ WIDENINGS: dict[str, list[tuple[str, str, str, str]]] = {
         ("integer", "double", "1", "0.5"),
         ("smallint", "float", "1", "0.5"),
         ("decimal(6,2)", "decimal(10,4)", "1.25", "1.2525"),
-        ("float", "double", "0.1::float", "0.1::double"),
+        ("float", "double", "cast(0.1 as float)", "cast(0.1 as double)"),
         ("date", "timestamp", "'2026-01-01'", "'2026-01-01 10:00'"),
         ("timestamp_s", "timestamp", "'2026-01-01 10:00'", "'2026-01-01 10:00:00.5'"),
         ("timestamp_ms", "timestamp", "'2026-01-01 10:00'", "'2026-01-01 10:00:00.000005'"),
@@ -368,7 +368,7 @@ WIDENINGS: dict[str, list[tuple[str, str, str, str]]] = {
 }
 WIDENINGS["spark"] = [
     ("integer", "bigint", "1", "5000000000"),
-    ("float", "double", "0.1::float", "0.1::double"),
+    ("float", "double", "cast(0.1 as float)", "cast(0.1 as double)"),
     ("decimal(6,2)", "decimal(10,2)", "1.25", "12345.25"),
     ("decimal(6,2)", "decimal(10,4)", "1.25", "1.2525"),
     ("integer", "decimal(18,2)", "1", "1.25"),

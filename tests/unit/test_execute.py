@@ -88,3 +88,13 @@ def test_a_run_that_fails_between_others(fails: str, says: str, said: str, is_fr
     with pytest.raises((AutoCdcError, RuntimeError), match=said):
         execute(STEPWISE, server)
     assert is_freed == ("free the working tables" in server.sent)
+
+
+def test_what_was_left_to_do_fails() -> None:
+    """Who finishes another run says so, and the way out if that fails for ever; the engine's words follow."""
+    finishing = Turn("select turn", before="other {}", came_between="is writing", taken_over="is writing")
+    plan = Plan("customers", "finish the run before", (Step("write", "write"),), turn=finishing)
+    with pytest.raises(
+        AutoCdcError, match=r"left to do fails; .* --full-refresh; the engine says: the table is gone"
+    ):
+        execute(plan, Server("write", "other {}"))

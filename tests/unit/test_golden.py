@@ -329,6 +329,8 @@ def test_the_event_log_is_refused(name: str) -> None:
     """Where there is none nobody may ask for it."""
     with pytest.raises(AutoCdcError, match="event_log is true, and there is no event log on"):
         opened(name, **EVENTS, event_log=True)
+    with pytest.raises(AutoCdcError, match="event_log is true, and there is no event log on"):
+        opened(name, **EVENTS, meta={"event_log": True})
 
 
 def test_what_is_left_to_do_has_to_fit() -> None:

@@ -90,6 +90,10 @@ class BigQuery(Stepwise):
         """Return the statement that drops the view."""
         return f"drop view if exists {self.scratch}"
 
+    def refill(self, relation: str) -> str:
+        """Return the beginning of the statement that makes a working table, of which no layout can be another one."""
+        return f"{self.creates} {relation} as"
+
     def layout_of_target(self, config: Mapping[str, Any]) -> str:
         """Return how the target is partitioned and clustered, as dbt-bigquery has it."""
         keys = listed(config.get("cluster_by"))
@@ -119,6 +123,8 @@ ENGINE = BigQuery(
         identifier_limit=300,
         text_type="string",
         moment_type="datetime",
+        # No table takes the place of one that is partitioned or clustered by something else.
+        replaces_tables=False,
         conflict="could not serialize access to table",
     )
 )

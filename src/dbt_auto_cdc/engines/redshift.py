@@ -52,6 +52,9 @@ class Redshift(Stepwise):
             return f"case when {value} then 'true' when not {value} then 'false' end"
         if kind in {"binary varying", "varbyte"}:
             return f"to_hex({value})"
+        if kind in {"character varying", "character"}:
+            # Blanks at the end count for a length, and for no comparison.
+            return f"rtrim({value})"
         return self.as_text(f"{value} at time zone 'UTC'" if kind == _ZONED else value)
 
     def differs(self, left: str, right: str) -> str:

@@ -61,7 +61,8 @@ class Stepwise(Engine):
 
     def problems_of(self, config: Mapping[str, Any]) -> list[str]:
         """Return what is wrong with options that are not ours alone to read."""
-        if config.get("event_log") is not True:
+        given = [options.get("event_log") for options in (config, config.get("meta") or {})]
+        if True not in given:
             return []
         return [f"event_log is true, and there is no event log on {self.name}; leave it out there"]
 

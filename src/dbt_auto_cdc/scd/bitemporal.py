@@ -361,8 +361,8 @@ select bounded.line, bounded.event, bounded.start_at, bounded.end_at, bounded.sy
     bounded.moment = 0 as is_base, part.owner
 from bounded
 join {parts} as part on part.line = bounded.line
-left join there as base on bounded.moment = 0 and base.is_base and base.line = bounded.line
-    and base.start_at = bounded.start_at
+left join there as base on base.is_base and base.line = bounded.line
+    and base.start_at = case when bounded.moment = 0 then bounded.start_at end
 where part.end_at is null or bounded.start_at < part.end_at"""
     differs = job.engine.differs
     beside = f"""

@@ -365,6 +365,7 @@ def _differing(job: Job) -> str:
     parts = job.parts_of(job.layout.tracked)
     differs = any_of(differences(job, parts, "this", "that"))
     tracked = ", ".join([f"{job.engine.locator} as {names.EVENT}", *_names(job, parts)])
+    # A left join, though every one is found: DuckDB 1 would first pair all that differ.
     return f"""
 select pair.{names.EVENT}
 from (
@@ -372,7 +373,7 @@ from (
     where {names.KIND} = 'upsert' and {names.PREVIOUS} = 'upsert'
 ) as pair
 join (select {tracked} from {line(job)}) as this on this.{names.EVENT} = pair.{names.EVENT}
-join (select {tracked} from {line(job)}) as that on that.{names.EVENT} = pair.{names.PREVIOUS_EVENT}
+left join (select {tracked} from {line(job)}) as that on that.{names.EVENT} = pair.{names.PREVIOUS_EVENT}
 where {differs}"""
 
 
@@ -451,12 +452,14 @@ def _compared(job: Job) -> str:
         f"coalesce({_is_same(job)}, false) as {names.SAME}",
         f"{job.engine.differs(f'evt.{names.NEXT}', f'past.{names.OLD_END}')} as {names.MOVED}",
     ]
+    # DuckDB 1 compares each with each, where a condition of a left join is about its left side alone.
+    started = f"case when evt.{names.LAST} then evt.{names.STARTED} end"
     return f"""
 select
     {comma(columns)}
 from bounded as evt
-left join bounded as past on evt.{names.LAST} and {job.same_key("past", "evt")}
-    and past.{names.SEQUENCE} = evt.{names.STARTED} and past.{names.LOCATOR} is not null{_shown(job)}"""
+left join bounded as past on {job.same_key("past", "evt")}
+    and past.{names.SEQUENCE} = {started} and past.{names.LOCATOR} is not null{_shown(job)}"""
 
 
 def _is_same(job: Job) -> str:

@@ -820,7 +820,8 @@ def plain(job: Job) -> tuple[Step, ...]:
     start, old = f"evt.{names.SEQUENCE}", ""
     if _continues(job):
         start = f"case when {goes_on} then before.{job.start_at} else {start} end"
-        old = f"\nleft join {target} as before on {goes_on} and {job.at('before')} = evt.{names.LOCATOR}"
+        of_old = f"case when {goes_on} then evt.{names.LOCATOR} end"
+        old = f"\nleft join {target} as before on {job.at('before')} = {of_old}"
     bounds = [f"{start} as {job.start_at}", f"{engine.null(job.layout.sequence_type)} as {job.end_at}"]
     written = f"select {', '.join([*of('evt', job.output), *bounds])}\n{events}{old}"
     rows_written = Query().then("rows", f"{written}\nwhere evt.{names.KIND} = 'upsert'")

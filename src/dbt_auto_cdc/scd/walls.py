@@ -271,7 +271,7 @@ from (
     {pairs}
 ) as pair
 join (select {values} from {line(job)}) as previous on previous.{names.LOCATOR} = pair.previous_event
-join (select {values} from {line(job)}) as present on present.{names.LOCATOR} = pair.present_event
+left join (select {values} from {line(job)}) as present on present.{names.LOCATOR} = pair.present_event
 where {differs}"""
 
 

@@ -69,7 +69,9 @@ select
 where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
-create or replace table shop.customers (
+drop table if exists shop.customers
+-- auto_cdc: next statement
+create table shop.customers (
     `id` INT64,
     `name` STRING,
     `note` STRING,

@@ -122,7 +122,9 @@ from found
 cross join ties;
 
 -- create the quarantine
-create or replace table shop.customers__auto_cdc_quarantine (
+drop table if exists shop.customers__auto_cdc_quarantine
+-- auto_cdc: next statement
+create table shop.customers__auto_cdc_quarantine (
     `id` INT64,
     `name` STRING,
     `note` STRING,
@@ -182,7 +184,9 @@ select
 where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
-create or replace table shop.customers (
+drop table if exists shop.customers
+-- auto_cdc: next statement
+create table shop.customers (
     `id` INT64,
     `name` STRING,
     `note` STRING,
@@ -408,7 +412,9 @@ from (
 where __auto_cdc_kind = 'delete';
 
 -- create the quarantine
-create or replace table shop.customers__auto_cdc_quarantine (
+drop table if exists shop.customers__auto_cdc_quarantine
+-- auto_cdc: next statement
+create table shop.customers__auto_cdc_quarantine (
     `id` INT64,
     `name` STRING,
     `note` STRING,

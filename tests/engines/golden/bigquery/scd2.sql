@@ -102,7 +102,7 @@ differing as (
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_stage_c0ffee000002`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_stage_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    left join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_stage_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this.`name` is distinct from that.`name`
 ),
 marked as (
@@ -163,7 +163,9 @@ select
 where not exists (select 1 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal');
 
 -- create the target
-create or replace table shop.customers (
+drop table if exists shop.customers
+-- auto_cdc: next statement
+create table shop.customers (
     `id` INT64,
     `name` STRING,
     `note` STRING,
@@ -511,7 +513,7 @@ differing as (
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_line_c0ffee000002`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_line_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    left join (select __auto_cdc_row as __auto_cdc_event, `name` from shop.`customers__auto_cdc_line_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this.`name` is distinct from that.`name`
 ),
 marked as (
@@ -557,8 +559,8 @@ select
     coalesce(past.__auto_cdc_locator is not null and (evt.__auto_cdc_shows = past.__auto_cdc_locator or (not (this.`note` is distinct from shown.`note`))), false) as __auto_cdc_same,
     evt.__auto_cdc_next is distinct from past.__auto_cdc_old_end as __auto_cdc_moved
 from bounded as evt
-left join bounded as past on evt.__auto_cdc_last and past.`id` = evt.`id`
-    and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
+left join bounded as past on past.`id` = evt.`id`
+    and past.__auto_cdc_sequence = case when evt.__auto_cdc_last then evt.__auto_cdc_started end and past.__auto_cdc_locator is not null
 left join (select __auto_cdc_row as __auto_cdc_event, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as this
     on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
 left join (select __auto_cdc_shows, `note` from shop.`customers__auto_cdc_line_c0ffee000002` where __auto_cdc_shows is not null) as shown

@@ -272,7 +272,7 @@ differing as (
         select distinct previous_event, present_event from pairs where previous_kind = 'upsert' and present_kind = 'upsert' and not is_base
     ) as pair
     join (select ctid as __auto_cdc_locator, "name", "note" from pg_temp."customers__auto_cdc_stage") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select ctid as __auto_cdc_locator, "name", "note" from pg_temp."customers__auto_cdc_stage") as present on present.__auto_cdc_locator = pair.present_event
+    left join (select ctid as __auto_cdc_locator, "name", "note" from pg_temp."customers__auto_cdc_stage") as present on present.__auto_cdc_locator = pair.present_event
     where previous."name" collate "C" is distinct from present."name" collate "C" or previous."note" collate "C" is distinct from present."note" collate "C"
 ),
 marked as (
@@ -462,7 +462,7 @@ changed as (
         select distinct event_before as previous_event, event as present_event from bordered where end_place = end_place_before and event <> event_before
     ) as pair
     join (select ctid as __auto_cdc_locator, "name", "note" from pg_temp."customers__auto_cdc_stage") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select ctid as __auto_cdc_locator, "name", "note" from pg_temp."customers__auto_cdc_stage") as present on present.__auto_cdc_locator = pair.present_event
+    left join (select ctid as __auto_cdc_locator, "name", "note" from pg_temp."customers__auto_cdc_stage") as present on present.__auto_cdc_locator = pair.present_event
     where previous."name" collate "C" is distinct from present."name" collate "C" or previous."note" collate "C" is distinct from present."note" collate "C"
 ),
 begun as (
@@ -1049,7 +1049,7 @@ differing as (
         select distinct previous_event, present_event from pairs where previous_kind = 'upsert' and present_kind = 'upsert' and not is_base
     ) as pair
     join (select ctid as __auto_cdc_locator, "name", "note" from pg_temp."customers__auto_cdc_line") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select ctid as __auto_cdc_locator, "name", "note" from pg_temp."customers__auto_cdc_line") as present on present.__auto_cdc_locator = pair.present_event
+    left join (select ctid as __auto_cdc_locator, "name", "note" from pg_temp."customers__auto_cdc_line") as present on present.__auto_cdc_locator = pair.present_event
     where previous."name" collate "C" is distinct from present."name" collate "C" or previous."note" collate "C" is distinct from present."note" collate "C"
 ),
 marked as (
@@ -1239,7 +1239,7 @@ changed as (
         select distinct event_before as previous_event, event as present_event from bordered where end_place = end_place_before and event <> event_before
     ) as pair
     join (select ctid as __auto_cdc_locator, "name", "note" from pg_temp."customers__auto_cdc_line") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select ctid as __auto_cdc_locator, "name", "note" from pg_temp."customers__auto_cdc_line") as present on present.__auto_cdc_locator = pair.present_event
+    left join (select ctid as __auto_cdc_locator, "name", "note" from pg_temp."customers__auto_cdc_line") as present on present.__auto_cdc_locator = pair.present_event
     where previous."name" collate "C" is distinct from present."name" collate "C" or previous."note" collate "C" is distinct from present."note" collate "C"
 ),
 begun as (
@@ -1284,8 +1284,8 @@ now as (
         bounded.moment = 0 as is_base, part.owner
     from bounded
     join pg_temp."customers__auto_cdc_parts" as part on part.line = bounded.line
-    left join there as base on bounded.moment = 0 and base.is_base and base.line = bounded.line
-        and base.start_at = bounded.start_at
+    left join there as base on base.is_base and base.line = bounded.line
+        and base.start_at = case when bounded.moment = 0 then bounded.start_at end
     where part.end_at is null or bounded.start_at < part.end_at
 ),
 beside as (

@@ -157,7 +157,7 @@ differing as (
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
     join (select ctid as __auto_cdc_event, "name", "note" from pg_temp."customers__auto_cdc_line") as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select ctid as __auto_cdc_event, "name", "note" from pg_temp."customers__auto_cdc_line") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    left join (select ctid as __auto_cdc_event, "name", "note" from pg_temp."customers__auto_cdc_line") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this."name" collate "C" is distinct from that."name" collate "C" or this."note" collate "C" is distinct from that."note" collate "C"
 ),
 marked as (
@@ -684,7 +684,7 @@ differing as (
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
     join (select ctid as __auto_cdc_event, "name", "note" from pg_temp."customers__auto_cdc_line") as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select ctid as __auto_cdc_event, "name", "note" from pg_temp."customers__auto_cdc_line") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    left join (select ctid as __auto_cdc_event, "name", "note" from pg_temp."customers__auto_cdc_line") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this."name" collate "C" is distinct from that."name" collate "C" or this."note" collate "C" is distinct from that."note" collate "C"
 ),
 marked as (
@@ -733,8 +733,8 @@ select
     coalesce(past.__auto_cdc_locator is not null and ((evt.__auto_cdc_shows = past.__auto_cdc_locator and not evt.__auto_cdc_changed) or (not (this."name" collate "C" is distinct from shown."name" collate "C") and not (this."note" collate "C" is distinct from shown."note" collate "C"))), false) as __auto_cdc_same,
     evt.__auto_cdc_next is distinct from past.__auto_cdc_old_end as __auto_cdc_moved
 from bounded as evt
-left join bounded as past on evt.__auto_cdc_last and past."id" = evt."id"
-    and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
+left join bounded as past on past."id" = evt."id"
+    and past.__auto_cdc_sequence = case when evt.__auto_cdc_last then evt.__auto_cdc_started end and past.__auto_cdc_locator is not null
 left join (select ctid as __auto_cdc_event, "name", "note" from pg_temp."customers__auto_cdc_line") as this
     on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
 left join (select __auto_cdc_shows, "name", "note" from pg_temp."customers__auto_cdc_given" where __auto_cdc_shows is not null) as shown

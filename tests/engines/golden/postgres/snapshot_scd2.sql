@@ -226,7 +226,7 @@ differing as (
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
     join (select ctid as __auto_cdc_event, "name", "operation" from pg_temp."customers__auto_cdc_events") as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select ctid as __auto_cdc_event, "name", "operation" from pg_temp."customers__auto_cdc_events") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    left join (select ctid as __auto_cdc_event, "name", "operation" from pg_temp."customers__auto_cdc_events") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this."name" collate "C" is distinct from that."name" collate "C" or this."operation" collate "C" is distinct from that."operation" collate "C"
 ),
 marked as (
@@ -872,7 +872,7 @@ differing as (
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
     join (select ctid as __auto_cdc_event, "name", "operation" from pg_temp."customers__auto_cdc_line") as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select ctid as __auto_cdc_event, "name", "operation" from pg_temp."customers__auto_cdc_line") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    left join (select ctid as __auto_cdc_event, "name", "operation" from pg_temp."customers__auto_cdc_line") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this."name" collate "C" is distinct from that."name" collate "C" or this."operation" collate "C" is distinct from that."operation" collate "C"
 ),
 marked as (
@@ -918,8 +918,8 @@ select
     coalesce(past.__auto_cdc_locator is not null and (evt.__auto_cdc_shows = past.__auto_cdc_locator or (not (this."note" collate "C" is distinct from shown."note" collate "C"))), false) as __auto_cdc_same,
     evt.__auto_cdc_next is distinct from past.__auto_cdc_old_end as __auto_cdc_moved
 from bounded as evt
-left join bounded as past on evt.__auto_cdc_last and past."id" = evt."id"
-    and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
+left join bounded as past on past."id" = evt."id"
+    and past.__auto_cdc_sequence = case when evt.__auto_cdc_last then evt.__auto_cdc_started end and past.__auto_cdc_locator is not null
 left join (select ctid as __auto_cdc_event, "note" from pg_temp."customers__auto_cdc_line") as this
     on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
 left join (select __auto_cdc_shows, "note" from pg_temp."customers__auto_cdc_line" where __auto_cdc_shows is not null) as shown
@@ -1068,7 +1068,7 @@ from (
     from pg_temp."customers__auto_cdc_stage" as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
-left join shop.customers as before on evt.__auto_cdc_continues and before.ctid = evt.__auto_cdc_locator
+left join shop.customers as before on before.ctid = case when evt.__auto_cdc_continues then evt.__auto_cdc_locator end
 where evt.__auto_cdc_kind = 'upsert';
 
 -- delete what was written anew  (only if num_plain_rewrites)

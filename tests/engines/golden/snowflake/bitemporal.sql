@@ -240,7 +240,7 @@ differing as (
         select distinct previous_event, present_event from pairs where previous_kind = 'upsert' and present_kind = 'upsert' and not is_base
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage_c0ffee000002") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
+    left join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
     where previous."NAME" is distinct from present."NAME" or previous."NOTE" is distinct from present."NOTE"
 ),
 marked as (
@@ -406,7 +406,7 @@ changed as (
         select distinct event_before as previous_event, event as present_event from bordered where end_place = end_place_before and event <> event_before
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage_c0ffee000002") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
+    left join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_stage_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
     where previous."NAME" is distinct from present."NAME" or previous."NOTE" is distinct from present."NOTE"
 ),
 begun as (
@@ -981,7 +981,7 @@ differing as (
         select distinct previous_event, present_event from pairs where previous_kind = 'upsert' and present_kind = 'upsert' and not is_base
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
+    left join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
     where previous."NAME" is distinct from present."NAME" or previous."NOTE" is distinct from present."NOTE"
 ),
 marked as (
@@ -1147,7 +1147,7 @@ changed as (
         select distinct event_before as previous_event, event as present_event from bordered where end_place = end_place_before and event <> event_before
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as previous on previous.__auto_cdc_locator = pair.previous_event
-    join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
+    left join (select __auto_cdc_row as __auto_cdc_locator, "NAME", "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as present on present.__auto_cdc_locator = pair.present_event
     where previous."NAME" is distinct from present."NAME" or previous."NOTE" is distinct from present."NOTE"
 ),
 begun as (
@@ -1192,8 +1192,8 @@ now as (
         bounded.moment = 0 as is_base, part.owner
     from bounded
     join shop."customers__auto_cdc_parts_c0ffee000002" as part on part.line = bounded.line
-    left join there as base on bounded.moment = 0 and base.is_base and base.line = bounded.line
-        and base.start_at = bounded.start_at
+    left join there as base on base.is_base and base.line = bounded.line
+        and base.start_at = case when bounded.moment = 0 then bounded.start_at end
     where part.end_at is null or bounded.start_at < part.end_at
 ),
 beside as (

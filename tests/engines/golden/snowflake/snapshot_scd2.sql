@@ -203,7 +203,7 @@ differing as (
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_events_c0ffee000002") as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_events_c0ffee000002") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    left join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_events_c0ffee000002") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this."NAME" is distinct from that."NAME" or this."OPERATION" is distinct from that."OPERATION"
 ),
 marked as (
@@ -842,7 +842,7 @@ differing as (
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_line_c0ffee000002") as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_line_c0ffee000002") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    left join (select __auto_cdc_row as __auto_cdc_event, "NAME", "OPERATION" from shop."customers__auto_cdc_line_c0ffee000002") as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where this."NAME" is distinct from that."NAME" or this."OPERATION" is distinct from that."OPERATION"
 ),
 marked as (
@@ -888,8 +888,8 @@ select
     coalesce(past.__auto_cdc_locator is not null and (evt.__auto_cdc_shows = past.__auto_cdc_locator or (not (this."NOTE" is distinct from shown."NOTE"))), false) as __auto_cdc_same,
     evt.__auto_cdc_next is distinct from past.__auto_cdc_old_end as __auto_cdc_moved
 from bounded as evt
-left join bounded as past on evt.__auto_cdc_last and past."ID" = evt."ID"
-    and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
+left join bounded as past on past."ID" = evt."ID"
+    and past.__auto_cdc_sequence = case when evt.__auto_cdc_last then evt.__auto_cdc_started end and past.__auto_cdc_locator is not null
 left join (select __auto_cdc_row as __auto_cdc_event, "NOTE" from shop."customers__auto_cdc_line_c0ffee000002") as this
     on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
 left join (select __auto_cdc_shows, "NOTE" from shop."customers__auto_cdc_line_c0ffee000002" where __auto_cdc_shows is not null) as shown
@@ -1086,7 +1086,7 @@ from (
     from shop."customers__auto_cdc_stage_c0ffee000002" as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
-left join shop.customers as before on evt.__auto_cdc_continues and coalesce(cast(length(cast(before."ID" as varchar)) as varchar) || ':' || cast(before."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, before."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, before."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, before."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, before."__END_AT") as varchar), '-') = evt.__auto_cdc_locator
+left join shop.customers as before on coalesce(cast(length(cast(before."ID" as varchar)) as varchar) || ':' || cast(before."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, before."__START_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, before."__START_AT") as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, before."__END_AT") as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, before."__END_AT") as varchar), '-') = case when evt.__auto_cdc_continues then evt.__auto_cdc_locator end
 where evt.__auto_cdc_kind = 'upsert'
 )
 select * from born

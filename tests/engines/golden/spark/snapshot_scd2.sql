@@ -203,7 +203,7 @@ differing as (
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_events_c0ffee000002`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_events_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    left join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_events_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where not (this.`name` <=> that.`name`) or not (this.`operation` <=> that.`operation`)
 ),
 marked as (
@@ -837,7 +837,7 @@ differing as (
         where __auto_cdc_kind = 'upsert' and __auto_cdc_previous = 'upsert'
     ) as pair
     join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_line_c0ffee000002`) as this on this.__auto_cdc_event = pair.__auto_cdc_event
-    join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_line_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
+    left join (select __auto_cdc_row as __auto_cdc_event, `name`, `operation` from shop.`customers__auto_cdc_line_c0ffee000002`) as that on that.__auto_cdc_event = pair.__auto_cdc_previous_event
     where not (this.`name` <=> that.`name`) or not (this.`operation` <=> that.`operation`)
 ),
 marked as (
@@ -883,8 +883,8 @@ select
     coalesce(past.__auto_cdc_locator is not null and (evt.__auto_cdc_shows = past.__auto_cdc_locator or (not (not (this.`note` <=> shown.`note`)))), false) as __auto_cdc_same,
     not (evt.__auto_cdc_next <=> past.__auto_cdc_old_end) as __auto_cdc_moved
 from bounded as evt
-left join bounded as past on evt.__auto_cdc_last and past.`id` = evt.`id`
-    and past.__auto_cdc_sequence = evt.__auto_cdc_started and past.__auto_cdc_locator is not null
+left join bounded as past on past.`id` = evt.`id`
+    and past.__auto_cdc_sequence = case when evt.__auto_cdc_last then evt.__auto_cdc_started end and past.__auto_cdc_locator is not null
 left join (select __auto_cdc_row as __auto_cdc_event, `note` from shop.`customers__auto_cdc_line_c0ffee000002`) as this
     on this.__auto_cdc_event = case when past.__auto_cdc_locator is not null then evt.__auto_cdc_event end
 left join (select __auto_cdc_shows, `note` from shop.`customers__auto_cdc_line_c0ffee000002` where __auto_cdc_shows is not null) as shown
@@ -1068,7 +1068,7 @@ from (
     from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
     where (stg.__auto_cdc_is_new and not stg.__auto_cdc_same) or not stg.__auto_cdc_is_read
 ) as evt
-left join shop.customers as before on evt.__auto_cdc_continues and named_struct('at_0', before.`id`, 'at_1', before.`__START_AT`, 'at_2', before.`__END_AT`) = evt.__auto_cdc_locator
+left join shop.customers as before on named_struct('at_0', before.`id`, 'at_1', before.`__START_AT`, 'at_2', before.`__END_AT`) = case when evt.__auto_cdc_continues then evt.__auto_cdc_locator end
 where evt.__auto_cdc_kind = 'upsert'
 ) as born(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`)
 ) as row_born

@@ -41,8 +41,9 @@ for line in sys.stdin:
 # A run stands still before its commit for as long as somebody holds the lock of its model.
 DOOR = """
 {% macro door() %}
+  {% set model = this.schema ~ '.' ~ this.identifier %}
   select * from postgres_query(
-    'door', 'select 1 as opened from pg_advisory_xact_lock_shared(hashtext(''{{ this.identifier }}''))'
+    'door', 'select 1 as opened from pg_advisory_xact_lock_shared(hashtext(''{{ model }}''))'
   )
 {% endmacro %}
 """
@@ -149,23 +150,28 @@ def start(shop: Project) -> Iterator[Callable[[int], Process]]:
 
 
 @contextmanager
-def doors() -> Iterator[Any]:
-    """Close the doors of all models, and give what opens one when so many runs stand there."""
+def doors(shop: Project) -> Iterator[Any]:
+    """Close the doors of all models of a project, and give what opens one when so many runs stand at any of them."""
+    own = [f"{shop.schema}.{model}" for model in MODELS]
+    waiting = """
+        select count(*) from pg_locks
+        join unnest(%s) as door on (classid::bigint << 32 | objid::bigint) = hashtext(door)
+        where locktype = 'advisory' and not granted
+    """
     with databases.raw_postgres() as raw:
         cursor = raw.cursor()
-        for model in MODELS:
-            cursor.execute("select pg_advisory_lock(hashtext(%s))", [model])
+        for door in own:
+            cursor.execute("select pg_advisory_lock(hashtext(%s))", [door])
 
         def open_door(model: str, number: int) -> None:
-            waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
             for _ in range(6000):
-                cursor.execute(waiting)
+                cursor.execute(waiting, [own])
                 if cursor.fetchall() == [(number,)]:
                     break
                 time.sleep(0.05)
             else:
                 raise AssertionError(f"{number} runs of {model} should stand at the door by now")
-            cursor.execute("select pg_advisory_unlock(hashtext(%s))", [model])
+            cursor.execute("select pg_advisory_unlock(hashtext(%s))", [f"{shop.schema}.{model}"])
 
         yield open_door
 
@@ -199,7 +205,7 @@ def test_processes_at_once(shop: Project, start: Callable[[int], Process]) -> No
     processes = [start(number) for number in range(PROCESSES)]
     for batch, parts, models_with_news in zip(BATCHES, (1, 1, PROCESSES), (4, 3, 3), strict=True):
         arrive(shop, *batch)
-        with doors() as open_door:
+        with doors(shop) as open_door:
             for number, process in enumerate(processes):
                 process.begin("--vars", json.dumps({"parts": parts, "part": number % parts}))
             for model in MODELS:
@@ -294,7 +300,7 @@ def test_a_process_that_is_killed(shop: Project, start: Callable[[int], Process]
     first.finish()
     before = rows(shop, "adds", "id"), rows(shop, "twos"), rows(shop, "auto_cdc_event_log", "count(*)")
     arrive(shop, *BATCHES[1])
-    with doors() as open_door:
+    with doors(shop) as open_door:
         first.begin(*some)
         open_door("dumps", 1)
         first.kill()
@@ -305,7 +311,7 @@ def test_a_process_that_is_killed(shop: Project, start: Callable[[int], Process]
     )
     source = random.Random(11)
     for _ in range(4):
-        with doors() as open_door:
+        with doors(shop) as open_door:
             process = start(0)
             process.begin("--select", "adds")
             open_door("adds", 1)

@@ -51,7 +51,7 @@ class Write:
 
     `gone` gives the locators of rows that go, `born` gives rows that come, in `columns`; `ended` gives locators with
     the values that `columns` get in these rows. `apart` says that nothing a run does to the relation is said twice:
-    each row that comes, goes or ends is told like no other of these.
+    each row that comes or ends is told like no other of these, and none goes.
     """
 
     columns: tuple[str, ...] = ()

@@ -125,17 +125,14 @@ class Spark(Stepwise):
     def is_at(self, alias: str, identity: Iterable[tuple[str, str]], place: str, *, apart: bool) -> str:
         """Return the condition that a row stands at a place: of column by column, by which large tables are joined.
 
-        Whoever joins by a value and by whether it is null sorts by both, so that a key that is never null is only
-        compared, and the kind of a row without one is looked at when it was found.
+        Whoever joins by a value and by whether it is null sorts by both, so that the kind of a row without a key is
+        looked at when it was found.
         """
         if not self.comparable_structs:
             return super().is_at(alias, identity, place, apart=apart)
-        columns = [name for name, _ in identity]
-        is_same = [f"{alias}.{name} <=> {place}.at_{n}" for n, name in enumerate(columns)]
+        is_same = [f"{alias}.{name} <=> {place}.at_{n}" for n, (name, _) in enumerate(identity)]
         if not apart:
             return all_of(is_same)
-        if columns[-1] != names.KIND:
-            return all_of(f"{alias}.{name} = {place}.at_{n}" for n, name in enumerate(columns))
         return all_of([*is_same[:-1], f"({place}.at_0 is not null or {is_same[-1]})"])
 
     # names and values

@@ -165,13 +165,12 @@ class RowChanges:
         if not self.engine.merges:
             return self._applied_in_parts()
         columns = ", ".join(self.types)
-        source = self._each_once if self.is_apart else self._each_told
-        changes = [name for name in self.types if name not in self.identity]
-        matched = []
-        if not self.is_apart or any(write.gone for _, write in self.writes):
-            matched.append(f"when matched and src.{names.ACTION} = '{GONE}' then delete")
-        if self.is_apart and changes and any(write.born for _, write in self.writes):
-            matched.append(self._updated(BORN, changes))
+        if self.is_apart:
+            source = self._each_once
+            matched = [self._updated(BORN, [name for name in self.types if name not in self.identity])]
+        else:
+            source = self._each_told
+            matched = [f"when matched and src.{names.ACTION} = '{GONE}' then delete"]
         if self._ending:
             matched.append(self._updated(ENDED, self._ending))
         if done:

@@ -317,6 +317,21 @@ def test_random_runs(connection: Connection, oracle: Direct, mode: str) -> None:
         assert rows(oracle) == rows(target), (number, feed)
 
 
+@pytest.mark.only_on("sail")
+def test_what_a_merge_removes_is_gone_each_time(connection: Connection) -> None:
+    """A source of a `merge` that is run twice, as Sail does it, finds the same greatest sequence again."""
+    target, config = Direct(connection), MORE_MODES["scd2_retention"]
+    tombstones = "select count(*) from target__auto_cdc where __auto_cdc_kind = 'delete'"
+    for number in range(12):
+        feed = [
+            {"id": 1, "v": "a", "op": "I", "seq": 10 * number + 9},
+            {"id": 2 + number, "v": "a", "op": "D", "seq": 10 * number},
+        ]
+        create_table(connection, "feed", COLUMNS, feed)
+        target.run(config)
+        assert connection.execute(tombstones).fetchall() == [(0,)], number
+
+
 def test_all_that_is_wrong_is_told_at_once(connection: Connection) -> None:
     """Rows without key or sequence, and a tie: the one message has them all, and nothing is written."""
     target, config = Direct(connection), {**MODES["scd1_plain"], "sequence_ties": "fail"}

@@ -195,6 +195,16 @@ class Spark(Stepwise):
         del type_name
         return f"{left} <=> {right}"
 
+    def extreme(self, function: str, expression: str, type_name: str, *, over: str = "") -> str:
+        """Return the aggregate, of a column in words that Sail does not filter by.
+
+        Sail runs the source of a `merge` twice. What `max` of a column has found the first time filters the rows of the
+        second, so that there is nothing left to find: rows stay that should go, or are there twice.
+        """
+        if over or not expression.replace(".", "_").isidentifier():
+            return super().extreme(function, expression, type_name, over=over)
+        return f"{function}_by({expression}, {expression})"
+
     def latest(self, value: str, type_name: str, *, order: list[str], where: str) -> str:
         """Return the greatest value's by an order whose entries all descend, which is all that is asked for."""
         del type_name

@@ -92,7 +92,7 @@ def _expire(job: Job) -> tuple[Step, ...]:
     if job.spec.scd2:
         for bound in (job.start_at, job.end_at):
             sequences += f"\nunion all\nselect {bound} from {job.target}"
-    greatest = f"select max({names.SEQUENCE}) as sequence from (\n{sequences}\n) as sequences"
+    greatest = f"select {job.extreme('max', names.SEQUENCE)} as sequence from (\n{sequences}\n) as sequences"
     bound = job.engine.minus("greatest.sequence", distance)
     sql = job.engine.delete_below(
         job.companion,

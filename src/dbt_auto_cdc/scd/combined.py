@@ -40,7 +40,7 @@ def jobs(job: Job, spec: FlowEvents) -> tuple[Job, Job, snapshot.Limits]:
         state=replace(job.state, model_sql=spec.snapshot_sql, feed=feed),
         part=names.DUMP,
     )
-    latest = f"select max({names.SEQUENCE}) as sequence from {dump.working(names.VERSIONS)}"
+    latest = f"select {dump.extreme('max', names.SEQUENCE)} as sequence from {dump.working(names.VERSIONS)}"
     return replace(job, truncated_at=f"{latest} where {names.PLACE} is not null"), dump, limits
 
 

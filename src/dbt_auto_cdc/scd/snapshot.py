@@ -117,7 +117,7 @@ def _paired(job: Job, values: list[str]) -> str:
 
 def _last(job: Job) -> str:
     """The last version applied, or null."""
-    return f"select max({names.SEQUENCE}) from {job.companion} where {names.KIND} = 'snapshot'"
+    return f"select {job.extreme('max', names.SEQUENCE)} from {job.companion} where {names.KIND} = 'snapshot'"
 
 
 def versions(job: Job, limits: Limits) -> Step:
@@ -433,7 +433,9 @@ def _events(job: Job, query: Query, name: str, only_if: str) -> Step:
 
 def _latest(job: Job) -> str:
     """The last version to be applied."""
-    return f"(select max({names.SEQUENCE}) from {_versions(job)} where {names.PLACE} is not null)"
+    return (
+        f"(select {job.extreme('max', names.SEQUENCE)} from {_versions(job)} where {names.PLACE} is not null)"
+    )
 
 
 def _value(job: Job, name: str) -> str:
@@ -741,7 +743,9 @@ def last(job: Job, versions_known: str = "") -> Query:
     `versions_known` selects the versions instead of those of this run.
     """
     source = f"(\n{versions_known}\n) as known" if versions_known else _versions(job)
-    return Query().then("last", _kept(job, f"max({names.SEQUENCE})", "'snapshot'") + f"\nfrom {source}")
+    return Query().then(
+        "last", _kept(job, job.extreme("max", names.SEQUENCE), "'snapshot'") + f"\nfrom {source}"
+    )
 
 
 def applied(job: Job) -> Query:

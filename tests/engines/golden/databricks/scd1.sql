@@ -26,7 +26,7 @@ create or replace table shop.`customers__auto_cdc_events_c0ffee000002` using del
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with truncation as (
-    select max(__auto_cdc_sequence) as sequence from (
+    select max_by(__auto_cdc_sequence, __auto_cdc_sequence) as sequence from (
     select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_kind = 'truncate'
     ) as truncates
 )
@@ -153,7 +153,7 @@ select `id`, __auto_cdc_sequence, __auto_cdc_kind from shop.`customers__auto_cdc
 union all
 select more.*, null as __auto_cdc_control from (
 with truncation as (
-    select max(__auto_cdc_sequence) as sequence from (
+    select max_by(__auto_cdc_sequence, __auto_cdc_sequence) as sequence from (
     select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_kind = 'truncate'
     ) as truncates
 )
@@ -213,7 +213,7 @@ told as (
     select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < coalesce(cmp.__auto_cdc_sequence, dump.__auto_cdc_latest), false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_kind) end as __auto_cdc_hidden
     from evaluated as src
     left join shop.customers__auto_cdc as cmp on src.`id` = cmp.`id`
-    cross join (select max(__auto_cdc_sequence) as __auto_cdc_latest from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as dump
+    cross join (select max_by(__auto_cdc_sequence, __auto_cdc_sequence) as __auto_cdc_latest from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as dump
 )
 select
     `id`,
@@ -233,7 +233,7 @@ create or replace table shop.`customers__auto_cdc_events_c0ffee000002` using del
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with truncation as (
-    select max(__auto_cdc_sequence) as sequence from (
+    select max_by(__auto_cdc_sequence, __auto_cdc_sequence) as sequence from (
     select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
@@ -271,7 +271,7 @@ with counted as (
         count(case when __auto_cdc_is_late and __auto_cdc_kind <> 'truncate' then 1 end) as num_late_rows,
         count(case when stg.__auto_cdc_kind = 'truncate' and (known.latest is null or stg.__auto_cdc_sequence > known.latest) then 1 end) as num_new_truncates
     from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
-    cross join (select max(__auto_cdc_sequence) as latest from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate') as known
+    cross join (select max_by(__auto_cdc_sequence, __auto_cdc_sequence) as latest from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate') as known
 ),
 found as (
     select
@@ -348,7 +348,7 @@ select
     0 as __auto_cdc_step
 from (
 with truncation as (
-    select max(__auto_cdc_sequence) as sequence from (
+    select max_by(__auto_cdc_sequence, __auto_cdc_sequence) as sequence from (
     select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
@@ -435,7 +435,7 @@ select
     0 as __auto_cdc_step
 from (
 with truncation as (
-    select max(__auto_cdc_sequence) as sequence from (
+    select max_by(__auto_cdc_sequence, __auto_cdc_sequence) as sequence from (
     select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
@@ -462,7 +462,7 @@ select
     cast(null as string) as __auto_cdc_control
 from (
 with truncation as (
-    select max(__auto_cdc_sequence) as sequence from (
+    select max_by(__auto_cdc_sequence, __auto_cdc_sequence) as sequence from (
     select __auto_cdc_sequence from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_kind = 'truncate'
     union all
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'

@@ -283,8 +283,8 @@ with sent as (
 select
     evt.`id`,
     max(evt.__auto_cdc_hidden) as __auto_cdc_hidden,
-    max(evt.__auto_cdc_latest) as __auto_cdc_latest,
-    max(evt.__auto_cdc_floor) as __auto_cdc_floor,
+    max_by(evt.__auto_cdc_latest, evt.__auto_cdc_latest) as __auto_cdc_latest,
+    max_by(evt.__auto_cdc_floor, evt.__auto_cdc_floor) as __auto_cdc_floor,
     max(evt.`__auto_cdc_author_name`) as `__auto_cdc_author_name`,
     max(evt.`__auto_cdc_author_note`) as `__auto_cdc_author_note`,
     max(case when evt.__auto_cdc_kind = 'upsert' then evt.__auto_cdc_sequence end) as __auto_cdc_greatest,

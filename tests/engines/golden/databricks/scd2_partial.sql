@@ -389,7 +389,7 @@ late as (
     select (
     select count(*) from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     join (
-        select `id`, max(__auto_cdc_sequence) as __auto_cdc_latest from (
+        select `id`, max_by(__auto_cdc_sequence, __auto_cdc_sequence) as __auto_cdc_latest from (
             select `id`, coalesce(__auto_cdc_old_end, __auto_cdc_sequence) as __auto_cdc_sequence from shop.`customers__auto_cdc_stored_c0ffee000002`
             union all
             select cmp.`id`, cmp.__auto_cdc_sequence
@@ -409,7 +409,7 @@ create or replace table shop.`customers__auto_cdc_given_c0ffee000002` using delt
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with touched as (
-    select `id`, min(__auto_cdc_sequence) as __auto_cdc_first
+    select `id`, min_by(__auto_cdc_sequence, __auto_cdc_sequence) as __auto_cdc_first
     from shop.`customers__auto_cdc_events_c0ffee000002` group by `id`
 ),
 reached as (
@@ -442,7 +442,7 @@ inside as (
     where cmp.__auto_cdc_kind = 'upsert'
 ),
 latest as (
-    select `id`, __auto_cdc_run_start, max(__auto_cdc_sequence) as __auto_cdc_latest
+    select `id`, __auto_cdc_run_start, max_by(__auto_cdc_sequence, __auto_cdc_sequence) as __auto_cdc_latest
     from inside group by `id`, __auto_cdc_run_start
 )
 select
@@ -571,8 +571,8 @@ merged as (
         max(evt.__auto_cdc_locator) as __auto_cdc_locator,
         max(evt.__auto_cdc_hidden) as __auto_cdc_hidden,
         max(evt.__auto_cdc_shows) as __auto_cdc_shows,
-        max(evt.__auto_cdc_old_end) as __auto_cdc_old_end,
-        max(evt.__auto_cdc_run_start) as __auto_cdc_run_start,
+        max_by(evt.__auto_cdc_old_end, evt.__auto_cdc_old_end) as __auto_cdc_old_end,
+        max_by(evt.__auto_cdc_run_start, evt.__auto_cdc_run_start) as __auto_cdc_run_start,
         max(case when evt.__auto_cdc_is_new then 0 else 1 end) = 1 as __auto_cdc_was_in,
         max(case when evt.__auto_cdc_first then 1 else 0 end) = 1 as __auto_cdc_first
     from told as evt

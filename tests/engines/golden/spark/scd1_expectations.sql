@@ -234,7 +234,7 @@ from shop.customers__auto_cdc where __auto_cdc_kind = 'control' and exists (sele
 -- let old tombstones go
 merge into shop.customers__auto_cdc as tgt using (
 select greatest.sequence - interval '172800' second as bound from (
-select max(__auto_cdc_sequence) as sequence from (
+select max_by(__auto_cdc_sequence, __auto_cdc_sequence) as sequence from (
 select __auto_cdc_sequence from shop.customers__auto_cdc
 ) as sequences
 ) as greatest
@@ -642,7 +642,7 @@ where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffe
 -- let old tombstones go
 merge into shop.customers__auto_cdc as tgt using (
 select greatest.sequence - interval '172800' second as bound from (
-select max(__auto_cdc_sequence) as sequence from (
+select max_by(__auto_cdc_sequence, __auto_cdc_sequence) as sequence from (
 select __auto_cdc_sequence from shop.customers__auto_cdc
 ) as sequences
 ) as greatest

@@ -326,7 +326,7 @@ late as (
     select (
     select count(*) from shop.`customers__auto_cdc_events_c0ffee000002` as evt
     join (
-        select `id`, max(__auto_cdc_sequence) as __auto_cdc_latest from (
+        select `id`, max_by(__auto_cdc_sequence, __auto_cdc_sequence) as __auto_cdc_latest from (
             select `id`, coalesce(__auto_cdc_old_end, __auto_cdc_sequence) as __auto_cdc_sequence from shop.`customers__auto_cdc_stored_c0ffee000002`
             union all
             select cmp.`id`, cmp.__auto_cdc_sequence
@@ -346,7 +346,7 @@ create or replace table shop.`customers__auto_cdc_line_c0ffee000002` using icebe
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with touched as (
-    select `id`, min(__auto_cdc_sequence) as __auto_cdc_first
+    select `id`, min_by(__auto_cdc_sequence, __auto_cdc_sequence) as __auto_cdc_first
     from shop.`customers__auto_cdc_events_c0ffee000002` group by `id`
 ),
 reached as (
@@ -379,7 +379,7 @@ inside as (
     where cmp.__auto_cdc_kind = 'upsert'
 ),
 latest as (
-    select `id`, __auto_cdc_run_start, max(__auto_cdc_sequence) as __auto_cdc_latest
+    select `id`, __auto_cdc_run_start, max_by(__auto_cdc_sequence, __auto_cdc_sequence) as __auto_cdc_latest
     from inside group by `id`, __auto_cdc_run_start
 )
 select

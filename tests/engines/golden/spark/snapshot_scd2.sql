@@ -105,7 +105,7 @@ duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max_by(__auto_cdc_sequence, __auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -131,7 +131,7 @@ duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max_by(__auto_cdc_sequence, __auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -302,7 +302,7 @@ select
     '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc_snapshot", "once": [], "scd_type": "2", "sequence_type": "timestamp_ntz", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
-select cast(null as int) as `id`, max(__auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind, cast(null as timestamp_ntz) as __auto_cdc_run_start, cast(null as string) as `note`
+select cast(null as int) as `id`, max_by(__auto_cdc_sequence, __auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind, cast(null as timestamp_ntz) as __auto_cdc_run_start, cast(null as string) as `note`
 from shop.`customers__auto_cdc_versions_c0ffee000002`
 ) as more
 union all
@@ -363,7 +363,7 @@ with evaluated as (
     ) as src
 ),
 marked as (
-    select src.*, not coalesce(src.__auto_cdc_sequence <= (select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) as __auto_cdc_is_new
+    select src.*, not coalesce(src.__auto_cdc_sequence <= (select max_by(__auto_cdc_sequence, __auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) as __auto_cdc_is_new
     from evaluated as src
 ),
 past as (
@@ -409,7 +409,7 @@ versions as (
     select distinct __auto_cdc_sequence from versions_read where __auto_cdc_sequence is not null
 ),
 told as (
-    select ver.__auto_cdc_sequence, coalesce(ver.__auto_cdc_sequence <= (select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) as __auto_cdc_hidden, coalesce(ver.__auto_cdc_sequence <= (select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) and not known.__auto_cdc_sequence is not null as __auto_cdc_is_late
+    select ver.__auto_cdc_sequence, coalesce(ver.__auto_cdc_sequence <= (select max_by(__auto_cdc_sequence, __auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) as __auto_cdc_hidden, coalesce(ver.__auto_cdc_sequence <= (select max_by(__auto_cdc_sequence, __auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot'), false) and not known.__auto_cdc_sequence is not null as __auto_cdc_is_late
     from versions as ver
     left join (select distinct __auto_cdc_sequence from (select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind is null or __auto_cdc_kind = 'snapshot') as applied) as known
         on known.__auto_cdc_sequence = ver.__auto_cdc_sequence
@@ -431,7 +431,7 @@ select
     case when count(ver.__auto_cdc_place) > 50 then 1 else 0 end as num_crowds_of_versions,
     count(*) - count(ver.__auto_cdc_place) as num_skipped_versions,
     count(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as num_late_versions,
-    cast(max(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as string) || ' (the last one is ' || cast((select max(__auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as string) || ')' as num_late_versions_example
+    cast(max(case when ver.__auto_cdc_is_late then ver.__auto_cdc_sequence end) as string) || ' (the last one is ' || cast((select max_by(__auto_cdc_sequence, __auto_cdc_sequence) from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as string) || ')' as num_late_versions_example
 from shop.`customers__auto_cdc_versions_c0ffee000002` as ver;
 
 -- find the keys that move  (only if num_several_versions)
@@ -497,7 +497,7 @@ duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max_by(__auto_cdc_sequence, __auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -528,7 +528,7 @@ duplicated as (
     select count(*) as duplicate_keys, min('id=' || coalesce(cast(repeated.`id` as string), 'null') || ' in version ' || cast(repeated.__auto_cdc_sequence as string)) as duplicate_keys_example from repeated
 ),
 waiting as (
-    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max(__auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
+    select count(__auto_cdc_place) as waiting, coalesce('version ' || cast(max_by(__auto_cdc_sequence, __auto_cdc_sequence) as string), 'a rebuild') as empty_snapshots_example from shop.`customers__auto_cdc_versions_c0ffee000002`
 )
 select counted.num_read_rows, missing.*, duplicated.*, case when counted.num_read_rows = 0 then waiting.waiting else 0 end as empty_snapshots, waiting.empty_snapshots_example
 from counted cross join missing cross join duplicated cross join waiting;
@@ -541,7 +541,7 @@ with counted as (
             stg.`name` as `name`,
             stg.`note` as `note`,
             stg.`operation` as `operation`,
-            (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+            (select max_by(__auto_cdc_sequence, __auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
             case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
             stg.__auto_cdc_locator,
             stg.__auto_cdc_continues
@@ -559,7 +559,7 @@ touched as (
             stg.`name` as `name`,
             stg.`note` as `note`,
             stg.`operation` as `operation`,
-            (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+            (select max_by(__auto_cdc_sequence, __auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
             case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
             stg.__auto_cdc_locator,
             stg.__auto_cdc_continues
@@ -589,7 +589,7 @@ select
     stg.`name` as `name`,
     stg.`note` as `note`,
     stg.`operation` as `operation`,
-    (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+    (select max_by(__auto_cdc_sequence, __auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
     case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
     stg.__auto_cdc_locator,
     stg.__auto_cdc_continues
@@ -686,7 +686,7 @@ create or replace table shop.`customers__auto_cdc_line_c0ffee000002` using icebe
 select src.*, monotonically_increasing_id() as __auto_cdc_row
 from (
 with touched as (
-    select `id`, min(__auto_cdc_sequence) as __auto_cdc_first
+    select `id`, min_by(__auto_cdc_sequence, __auto_cdc_sequence) as __auto_cdc_first
     from shop.`customers__auto_cdc_events_c0ffee000002` group by `id`
 ),
 reached as (
@@ -720,7 +720,7 @@ inside as (
     where cmp.__auto_cdc_kind = 'upsert'
 ),
 latest as (
-    select `id`, __auto_cdc_run_start, max(__auto_cdc_sequence) as __auto_cdc_latest
+    select `id`, __auto_cdc_run_start, max_by(__auto_cdc_sequence, __auto_cdc_sequence) as __auto_cdc_latest
     from inside group by `id`, __auto_cdc_run_start
 )
 select
@@ -1024,7 +1024,7 @@ from (
         stg.`name` as `name`,
         stg.`note` as `note`,
         stg.`operation` as `operation`,
-        (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        (select max_by(__auto_cdc_sequence, __auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
         case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
         stg.__auto_cdc_locator,
         stg.__auto_cdc_continues
@@ -1061,7 +1061,7 @@ from (
         stg.`name` as `name`,
         stg.`note` as `note`,
         stg.`operation` as `operation`,
-        (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        (select max_by(__auto_cdc_sequence, __auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
         case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
         stg.__auto_cdc_locator,
         stg.__auto_cdc_continues
@@ -1092,7 +1092,7 @@ from (
         stg.`name` as `name`,
         stg.`note` as `note`,
         stg.`operation` as `operation`,
-        (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
+        (select max_by(__auto_cdc_sequence, __auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence,
         case when stg.__auto_cdc_is_read then 'upsert' else 'delete' end as __auto_cdc_kind,
         stg.__auto_cdc_locator,
         stg.__auto_cdc_continues
@@ -1129,7 +1129,7 @@ select
     cast('ended' as string) as __auto_cdc_action,
     0 as __auto_cdc_step
 from (
-select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as locator, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as value
+select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as locator, (select max_by(__auto_cdc_sequence, __auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as value
 from shop.customers__auto_cdc as cmp where cmp.__auto_cdc_kind = 'snapshot'
 ) as ended(place, value_0)
 union all

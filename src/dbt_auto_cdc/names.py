@@ -90,6 +90,10 @@ MOMENT = PREFIX + "moment"
 SECTION = PREFIX + "section"
 UNTIL = PREFIX + "until"
 
+# The alias of a relation whose columns are asked for in a sub-query: of any other name some engines (Spark, BigQuery)
+# would first look for a column there, and take the rest for one of its fields.
+AROUND = PREFIX + "around"
+
 # Where rows have no places of their own: the number of a row of a working table; and, of what a run is going to write,
 # what becomes of a row and which step says so.
 ROW = PREFIX + "row"

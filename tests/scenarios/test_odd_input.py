@@ -245,6 +245,48 @@ def test_structs_named_like_our_tables(odd: MakeOdd, options: dict[str, Any]) ->
     assert [(1, 3), (3, 1), (4, 4)] == target.query(f"select id, seq from target{live} order by 1, 2")
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"apply_as_truncates": "op = 'T'"},
+        {"stored_as_scd_type": 2},
+        {"stored_as_scd_type": 2, "ignore_null_updates": True},
+        {"stored_as_scd_type": "bitemporal", "system_sequence_by": "seq"},
+        {"materialized": "auto_cdc_snapshot", "max_delete_ratio": 1},
+        {"materialized": "auto_cdc_snapshot", "stored_as_scd_type": 2},
+    ],
+    ids=["scd1", "scd2", "partial", "bitemporal", "snapshot_scd1", "snapshot_scd2"],
+)
+def test_keys_named_like_our_tables(odd: MakeOdd, options: dict[str, Any]) -> None:
+    """Columns called as our aliases are keys like others, on engines too that look for fields in columns first."""
+    columns = {"id": "integer", "seq": "integer", "op": "varchar", **dict.fromkeys(ALIASES, "integer")}
+    config: dict[str, Any] = {"keys": ["id", *ALIASES], "except_column_list": ["op"], **options}
+    if "materialized" in options:
+        config |= {"snapshot_version": "seq"}
+    else:
+        config |= {"sequence_by": "seq", "apply_as_deletes": "op = 'D'"}
+
+    def event(key: int, seq: int, op: str = "U") -> list[str]:
+        return [str(key), str(seq), f"'{op}'", *[str(key)] * len(ALIASES)]
+
+    target = odd()
+    if "materialized" in options:
+        feeds = [[event(1, 1), event(2, 1)], [event(1, 2), event(3, 2), event(1, 3), event(4, 3)]]
+        left = [1, 4]
+    else:
+        feeds = [[event(1, 1), event(2, 3), event(2, 5, "D")], [event(1, 2), event(2, 4), event(3, 3)]]
+        left = [1, 3]
+        if "apply_as_truncates" in options:
+            feeds.append([event(0, 2, "T")])
+    for feed in feeds:
+        target.feeds(columns, feed)
+        target.run(config)
+    bounds = {"2": ["__END_AT"], "bitemporal": ["__END_AT", "__SYSTEM_END_AT"]}
+    ends = bounds.get(str(options.get("stored_as_scd_type")), [])
+    live = f" where {' and '.join(f'{end} is null' for end in ends)}" if ends else ""
+    assert [(key,) for key in left] == target.query(f"select id from target{live} order by 1")
+
+
 @SCD
 @pytest.mark.parametrize(
     "name", ["evaluated", "told", "stage", "found", "hidden", "known", "src", "feed", "repeated"]

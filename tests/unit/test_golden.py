@@ -20,6 +20,7 @@ from dbt_auto_cdc.bridge import open_model
 from dbt_auto_cdc.engines import HOW_TO_ADD_ONE, engine_for, required, supported
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.materializations import auto_cdc
+from dbt_auto_cdc.names import AROUND
 from dbt_auto_cdc.plan import Step
 from dbt_auto_cdc.sql import Query
 from tests.golden import (
@@ -207,6 +208,26 @@ def test_no_name_means_two_things(name: str) -> None:
                 ]
                 is_new = not isinstance(given, exp.Column | exp.Star)
                 assert not (is_new and given.alias_or_name.lower() in read), f"{place}: {given.sql()[:90]}"
+
+
+@pytest.mark.parametrize("name", ["spark", "bigquery"])
+def test_what_a_sub_query_takes_from_around_it(name: str) -> None:
+    """What it asks a relation around it for stands behind a reserved name, which no column within can have.
+
+    These engines take another name for that of a column there, and what follows it for one of its fields.
+    """
+    from sqlglot import exp
+
+    asked = set()
+    for place, tree in trees(name):
+        for select in tree.find_all(exp.Select):
+            sources = [select.args.get("from_"), *select.args.get("joins", ())]
+            within = {each.this.alias_or_name for each in sources if each}
+            for column in select.find_all(exp.Column):
+                if column.table and column.find_ancestor(exp.Select) is select and column.table not in within:
+                    assert column.table == AROUND, f"{place}: {column.sql()} in {select.sql()[:90]}"
+                    asked.add(place)
+    assert len(asked) > 10
 
 
 @pytest.mark.parametrize("name", ["redshift", "bigquery", "trino", "snowflake"])

@@ -59,9 +59,10 @@ def _new_events(job: Job) -> Step:
     """Keep the events that the companion does not have. Out: the stage's columns."""
     if job.sparse:
         return changes.events(job, bitemporal_partial.new_events(job))
-    columns = comma(of("stg", [*job.output, *EVENT]))
-    known = f"select 1 from {job.companion} as known where {job.same_event('known', 'stg')}"
-    new = f"select\n    {columns}\nfrom {job.working(names.STAGE)} as stg\nwhere not exists ({known})"
+    columns = comma(of(names.AROUND, [*job.output, *EVENT]))
+    known = f"select 1 from {job.companion} as known where {job.same_event('known', names.AROUND)}"
+    stage = f"{job.working(names.STAGE)} as {names.AROUND}"
+    new = f"select\n    {columns}\nfrom {stage}\nwhere not exists ({known})"
     return changes.events(job, Query().then("new", new))
 
 

@@ -62,16 +62,16 @@ def present(job: Job, dump: Job) -> str:
         else f"""
 and not exists (
     select 1 from {job.companion} as cmp
-    where {job.same_key("cmp", "stg")} and cmp.{names.SEQUENCE} >= {scd1.TRUNCATION}.sequence
+    where {job.same_key("cmp", names.AROUND)} and cmp.{names.SEQUENCE} >= {names.AROUND}.{names.SEQUENCE}
 )"""
     )
     return f"""
-select {", ".join(of("stg", job.output))}, stg.{job.engine.locator} as {names.EVENT}
-from {staged} as stg
-join ({job.truncated_at}) as latest on latest.sequence = stg.{names.SEQUENCE}
+select {", ".join(of(names.AROUND, job.output))}, {names.AROUND}.{job.engine.locator} as {names.EVENT}
+from {staged} as {names.AROUND}
+join ({job.truncated_at}) as latest on latest.sequence = {names.AROUND}.{names.SEQUENCE}
 join {scd1.TRUNCATION} on {scd1.TRUNCATION}.sequence = latest.sequence
 where not exists (
-    select 1 from {job.working(names.WINNERS)} as won where {job.same_key("won", "stg")}
+    select 1 from {job.working(names.WINNERS)} as won where {job.same_key("won", names.AROUND)}
 ){known}"""
 
 
@@ -112,7 +112,8 @@ def _differing(job: Job, dump: Job) -> Query:
         engine.differs(engine.comparable(f"now.{name}", kind), engine.comparable(f"past.{name}", kind))
         for name, kind in values
     ]
-    past = ", ".join([*of("tgt", job.output), f"tgt.{engine.locator} as {names.LOCATOR}"])
+    tgt = names.AROUND
+    past = ", ".join([*of(tgt, job.output), f"{tgt}.{engine.locator} as {names.LOCATOR}"])
     columns = [f"coalesce(now.{name}, past.{name}) as {name}" for name in job.keys]
     columns += [f"now.{names.EVENT}", f"past.{names.LOCATOR}"]
     columns.append(f"case when now.{key} is null then 'delete' else 'upsert' end as {names.KIND}")

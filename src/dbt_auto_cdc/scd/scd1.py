@@ -330,19 +330,20 @@ def write(job: Job, written: Query) -> tuple[Step, ...]:
 def replaceable(job: Job, columns: str) -> str:
     """Select the target's rows that lie below the latest truncate, rows written by hand included.
 
-    Those of touched keys are left out: their winners see to them. It reads `truncation`.
+    Those of touched keys are left out: their winners see to them. It reads `truncation`; in `columns` the target is
+    called `names.AROUND`.
     """
     return f"""
 select {columns}
-from {job.target} as tgt
+from {job.target} as {names.AROUND}
 where not exists (
     select 1 from {job.companion} as cmp cross join {TRUNCATION}
-    where {job.same_key("cmp", "tgt")} and cmp.{names.SEQUENCE} >= {TRUNCATION}.sequence
+    where {job.same_key("cmp", names.AROUND)} and cmp.{names.SEQUENCE} >= {TRUNCATION}.sequence
         and cmp.{names.KIND} = 'upsert'
 )
 and not exists (
     select 1 from (select {", ".join(job.keys)} from {job.working(names.WINNERS)}) as won
-    where {job.same_key("won", "tgt")}
+    where {job.same_key("won", names.AROUND)}
 )"""
 
 
@@ -354,7 +355,7 @@ def truncate(job: Job, removed: tuple[Step, ...] | None = None) -> tuple[Step, .
 
 
 def _remove_truncated(job: Job) -> tuple[Step, ...]:
-    gone = with_truncation(job).then("gone", replaceable(job, job.at("tgt")))
+    gone = with_truncation(job).then("gone", replaceable(job, job.at(names.AROUND)))
     return (
         writes.delete(
             job, "remove the truncated rows", gone, only_if=(check.TRUNCATED,), counts="num_deleted_rows"

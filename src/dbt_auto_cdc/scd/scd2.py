@@ -58,7 +58,7 @@ def _new_events(job: Job) -> Step:
 
     Out: the stage's columns. A hidden upsert counts only while the version that hides it is there.
     """
-    columns = comma(of("stg", [*job.output, *changes.EVENT]))
+    columns = comma(of(names.AROUND, [*job.output, *changes.EVENT]))
     stored = job.working(names.STORED)
     place = ", ".join(of("cmp", [*job.keys, names.SEQUENCE]))
     hidden = f"""
@@ -71,24 +71,24 @@ where cmp.{names.KIND} = 'upsert'"""
     def is_known(relation: str, column: str) -> str:
         return (
             f"exists (select 1 from {relation} as known"
-            f" where {job.same_key('known', 'stg')} and known.{column} = stg.{names.SEQUENCE})"
+            f" where {job.same_key('known', names.AROUND)} and known.{column} = {names.AROUND}.{names.SEQUENCE})"
         )
 
     new = f"""
 select
     {columns}
-from {job.working(names.STAGE)} as stg
+from {job.working(names.STAGE)} as {names.AROUND}
 where not {is_known(stored, names.SEQUENCE)}
 and not {is_known(stored, names.OLD_END)}
 and not {is_known("hidden", names.SEQUENCE)}"""
     return changes.events(job, Query().then("hidden", hidden).then("new", new))
 
 
-def is_inside(job: Job) -> str:
-    """The condition that an event of the companion, cmp, lies in a stored version, tgt."""
+def is_inside(job: Job, event: str = "cmp") -> str:
+    """The condition that an event of the companion lies in a stored version, tgt."""
     return (
-        f"{job.same_key('tgt', 'cmp')} and tgt.{names.SEQUENCE} = cmp.{names.RUN_START}"
-        f" and (tgt.{names.OLD_END} is null or cmp.{names.SEQUENCE} < tgt.{names.OLD_END})"
+        f"{job.same_key('tgt', event)} and tgt.{names.SEQUENCE} = {event}.{names.RUN_START}"
+        f" and (tgt.{names.OLD_END} is null or {event}.{names.SEQUENCE} < tgt.{names.OLD_END})"
     )
 
 
@@ -289,23 +289,23 @@ def _only_key(job: Job, alias: str) -> list[str]:
 
 def _closing_deletes(job: Job) -> str:
     """The delete at each affected end where no version starts."""
-    marks = {names.SEQUENCE: f"tgt.{names.OLD_END}"}
-    return f"""{_event(job, _only_key(job, "tgt"), "'delete'", marks)}
-from affected as tgt
-where tgt.{names.OLD_END} is not null and not exists (
-    select 1 from reached as next
-    where {job.same_key("next", "tgt")} and next.{names.SEQUENCE} = tgt.{names.OLD_END}
+    end = f"{names.AROUND}.{names.OLD_END}"
+    return f"""{_event(job, _only_key(job, names.AROUND), "'delete'", {names.SEQUENCE: end})}
+from affected as {names.AROUND}
+where {end} is not null and not exists (
+    select 1 from reached as next where {job.same_key("next", names.AROUND)} and next.{names.SEQUENCE} = {end}
 )"""
 
 
 def _hidden_deletes(job: Job) -> str:
     """The deletes after the first new event that closed nothing; one at a version's start is overruled by it."""
-    marks = {names.SEQUENCE: f"cmp.{names.SEQUENCE}", names.HIDDEN: job.at_companion("cmp")}
-    return f"""{_event(job, _only_key(job, "cmp"), "'delete'", marks)}
-from {job.companion} as cmp
-join touched on {job.same_key("touched", "cmp")} and cmp.{names.SEQUENCE} > touched.{names.FIRST}
-where cmp.{names.KIND} = 'delete' and not exists (
-    select 1 from reached where {job.same_key("reached", "cmp")} and reached.{names.SEQUENCE} = cmp.{names.SEQUENCE}
+    cmp = names.AROUND
+    marks = {names.SEQUENCE: f"{cmp}.{names.SEQUENCE}", names.HIDDEN: job.at_companion(cmp)}
+    return f"""{_event(job, _only_key(job, cmp), "'delete'", marks)}
+from {job.companion} as {cmp}
+join touched on {job.same_key("touched", cmp)} and {cmp}.{names.SEQUENCE} > touched.{names.FIRST}
+where {cmp}.{names.KIND} = 'delete' and not exists (
+    select 1 from reached where {job.same_key("reached", cmp)} and reached.{names.SEQUENCE} = {cmp}.{names.SEQUENCE}
 )"""
 
 
@@ -575,17 +575,18 @@ def _orphaned(job: Job) -> str:
 
     They have to go, or else they would count again as soon as a version starts where theirs did.
     """
+    cmp = names.AROUND
     return f"""
-select {job.at_companion("cmp")} as locator
-from {job.companion} as cmp
-join (select distinct {", ".join(job.keys)} from {job.events}) as evt on {job.same_key("evt", "cmp")}
-where cmp.{names.KIND} = 'upsert'
-and not exists (select 1 from {job.working(names.STORED)} as tgt where {is_inside(job)})"""
+select {job.at_companion(cmp)} as locator
+from {job.companion} as {cmp}
+join (select distinct {", ".join(job.keys)} from {job.events}) as evt on {job.same_key("evt", cmp)}
+where {cmp}.{names.KIND} = 'upsert'
+and not exists (select 1 from {job.working(names.STORED)} as tgt where {is_inside(job, cmp)})"""
 
 
 def _removed(job: Job, *, with_ended: bool = False) -> Query:
     """Return the locators of versions that do not stay; with those that only end where wanted."""
-    cut = job.working(names.TIMELINE)
+    cut, place = job.working(names.TIMELINE), f"{names.AROUND}.{names.LOCATOR}"
     stays = _IS_KEPT if with_ended else names.SAME
     kept = f"select {names.REPLACES} as locator from {cut} where {stays}"
     return (
@@ -593,8 +594,8 @@ def _removed(job: Job, *, with_ended: bool = False) -> Query:
         .then("kept", kept)
         .then(
             "removed",
-            f"select evt.{names.LOCATOR} from {cut} as evt\nwhere evt.{names.LOCATOR} is not null"
-            f" and not exists (select 1 from kept where kept.locator = evt.{names.LOCATOR})",
+            f"select {place} from {cut} as {names.AROUND}\nwhere {place} is not null"
+            f" and not exists (select 1 from kept where kept.locator = {place})",
         )
     )
 

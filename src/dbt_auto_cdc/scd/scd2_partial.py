@@ -66,14 +66,14 @@ def new_events(job: Job, is_inside: str) -> Query:
     `is_inside` is the condition that an event of the companion, cmp, lies in a stored version, tgt.
     Out: the stage's columns; the marks only of what is not known to be written there.
     """
-    known = f"known.{names.SEQUENCE} is not null"
-    fresh = {mark: f"stg.{mark} and not coalesce(known.{mark}, false)" for mark in sent(job).values()}
+    known, stg = f"known.{names.SEQUENCE} is not null", names.AROUND
+    fresh = {mark: f"{stg}.{mark} and not coalesce(known.{mark}, false)" for mark in sent(job).values()}
     writes = any_of(fresh.values())
     for part in _values(job):
         if not part.partial:
             name = job.engine.quote(part.name)
-            fresh[name] = f"case when known.{names.SEQUENCE} is null then stg.{name} end"
-    columns = [f"{fresh[name]} as {name}" if name in fresh else f"stg.{name}" for name in job.staged]
+            fresh[name] = f"case when known.{names.SEQUENCE} is null then {stg}.{name} end"
+    columns = [f"{fresh[name]} as {name}" if name in fresh else f"{stg}.{name}" for name in job.staged]
     stored = job.working(names.STORED)
     deletes = f"""
 select {", ".join([*job.keys, f"{names.OLD_END} as {names.SEQUENCE}"])} from {stored}
@@ -81,13 +81,13 @@ union all
 select {", ".join([*job.keys, names.SEQUENCE])} from {job.companion} where {names.KIND} = 'delete'"""
     new = f"""
 select
-    {comma([*columns, *of("stg", changes.EVENT)])}
-from {job.working(names.STAGE)} as stg
-left join known on {job.same_key("known", "stg")} and known.{names.SEQUENCE} = stg.{names.SEQUENCE}
-where ({known} and stg.{names.KIND} = 'upsert' and ({writes}))
+    {comma([*columns, *of(stg, changes.EVENT)])}
+from {job.working(names.STAGE)} as {stg}
+left join known on {job.same_key("known", stg)} and known.{names.SEQUENCE} = {stg}.{names.SEQUENCE}
+where ({known} and {stg}.{names.KIND} = 'upsert' and ({writes}))
 or ({known.replace("is not null", "is null")} and not exists (
     select 1 from deletes
-    where {job.same_key("deletes", "stg")} and deletes.{names.SEQUENCE} = stg.{names.SEQUENCE}
+    where {job.same_key("deletes", stg)} and deletes.{names.SEQUENCE} = {stg}.{names.SEQUENCE}
 ))"""
     return Query().then("known", _known(job, is_inside)).then("deletes", deletes).then("new", new)
 

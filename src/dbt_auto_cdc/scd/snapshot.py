@@ -232,7 +232,7 @@ def moving(job: Job) -> tuple[Step, ...]:
     """
     if not job.spec.scd2:
         return ()
-    keys = ", ".join(job.keys)
+    keys = ", ".join(of("alike", job.keys))
     weighed = _alike(job, f"sum(ver.{names.WEIGHT}) as {names.WEIGHT}")
     is_whole = (
         f"count(*) = 1 and max({names.COPIES}) = max(total.places)"
@@ -464,7 +464,8 @@ def _last_of_all(job: Job) -> Query:
     columns += [f"stg.{names.SEQUENCE}", f"'upsert' as {names.KIND}"]
     types = zip(job.output, job.layout.output, strict=True)
     gone = [
-        f"tgt.{name}" if name in job.keys else f"{job.engine.null(c.type)} as {name}" for name, c in types
+        f"{names.AROUND}.{name}" if name in job.keys else f"{job.engine.null(c.type)} as {name}"
+        for name, c in types
     ]
     gone += [f"{_latest(job)} as {names.SEQUENCE}", f"'delete' as {names.KIND}"]
     now = f"{_fresh(job)} where stg.{names.SEQUENCE} = {_latest(job)}"
@@ -472,8 +473,8 @@ def _last_of_all(job: Job) -> Query:
 select {", ".join(columns)}
 from {now} and not stg.{names.SAME}
 union all
-select {", ".join(gone)} from {job.target} as tgt
-where not exists (select 1 from {now} and stg.{names.LOCATOR} = {job.at("tgt")})"""
+select {", ".join(gone)} from {job.target} as {names.AROUND}
+where not exists (select 1 from {now} and stg.{names.LOCATOR} = {job.at(names.AROUND)})"""
     return Query().then("events", events)
 
 
@@ -686,9 +687,10 @@ def _missing_keys(job: Job, query: Query) -> Query:
         past += f"\nunion all\nselect {keys}, 1 as {names.PLACE} from {job.target}"
     deletes = f"""
 select ver.{names.SEQUENCE}, count(*) as {names.WAYS}
-from past join {_versions(job)} as ver on ver.{names.PLACE} = past.{names.PLACE}
+from past as {names.AROUND} join {_versions(job)} as ver on ver.{names.PLACE} = {names.AROUND}.{names.PLACE}
 where not exists (
-    select 1 from present as now where {job.same_key("now", "past")} and now.{names.PLACE} = past.{names.PLACE}
+    select 1 from present as now
+    where {job.same_key("now", names.AROUND)} and now.{names.PLACE} = {names.AROUND}.{names.PLACE}
 )
 group by ver.{names.SEQUENCE}"""
     return query.then("present", present).then("past", past).then("deletes", deletes)
@@ -779,11 +781,11 @@ def rows(job: Job) -> Query:
 def built_rows(job: Job) -> Query:
     """Return the rows of a new SCD type 2 target: the keys that move from their timelines, the others as they are."""
     first = f"""
-select {", ".join(of("stg", job.output))}, stg.{names.SEQUENCE} as {job.start_at},
+select {", ".join(of(names.AROUND, job.output))}, {names.AROUND}.{names.SEQUENCE} as {job.start_at},
     {job.engine.null(job.layout.sequence_type)} as {job.end_at}
-from {job.working(names.STAGE)} as stg
-where stg.{names.SEQUENCE} = {_first(job)}
-and not exists (select 1 from {_moving(job)} as moving where {job.same_key("moving", "stg")})"""
+from {job.working(names.STAGE)} as {names.AROUND}
+where {names.AROUND}.{names.SEQUENCE} = {_first(job)}
+and not exists (select 1 from {_moving(job)} as moving where {job.same_key("moving", names.AROUND)})"""
     moved = scd2.versions(job).render()
     return Query().then("rows", f"select * from (\n{moved}\n) as moved\nunion all{first}")
 

@@ -367,16 +367,16 @@ with truncation as (
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
 )
-select to_json_string(tgt.`id`)
-from shop.customers as tgt
+select to_json_string(__auto_cdc_around.`id`)
+from shop.customers as __auto_cdc_around
 where not exists (
     select 1 from shop.customers__auto_cdc as cmp cross join truncation
-    where cmp.`id` = tgt.`id` and cmp.__auto_cdc_sequence >= truncation.sequence
+    where cmp.`id` = __auto_cdc_around.`id` and cmp.__auto_cdc_sequence >= truncation.sequence
         and cmp.__auto_cdc_kind = 'upsert'
 )
 and not exists (
     select 1 from (select `id` from shop.`customers__auto_cdc_winners_c0ffee000002`) as won
-    where won.`id` = tgt.`id`
+    where won.`id` = __auto_cdc_around.`id`
 )
 )
 ) as gone where place is not null

@@ -123,9 +123,10 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past as __auto_cdc_around join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     where not exists (
-        select 1 from present as now where now.`id` = past.`id` and now.__auto_cdc_place = past.__auto_cdc_place
+        select 1 from present as now
+        where now.`id` = __auto_cdc_around.`id` and now.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     )
     group by ver.__auto_cdc_sequence
 ),
@@ -419,9 +420,10 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past as __auto_cdc_around join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     where not exists (
-        select 1 from present as now where now.`id` = past.`id` and now.__auto_cdc_place = past.__auto_cdc_place
+        select 1 from present as now
+        where now.`id` = __auto_cdc_around.`id` and now.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     )
     group by ver.__auto_cdc_sequence
 ),
@@ -440,8 +442,8 @@ from (
 select stg.`id` as `id`, stg.`name` as `name`, stg.`note` as `note`, stg.`operation` as `operation`, stg.__auto_cdc_sequence, 'upsert' as __auto_cdc_kind
 from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) and not stg.__auto_cdc_same
 union all
-select tgt.`id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation`, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as tgt
-where not exists (select 1 from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) and stg.__auto_cdc_locator = to_json_string(tgt.`id`))
+select __auto_cdc_around.`id`, cast(null as STRING) as `name`, cast(null as STRING) as `note`, cast(null as STRING) as `operation`, (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as __auto_cdc_around
+where not exists (select 1 from (select * from shop.`customers__auto_cdc_stage_c0ffee000002` where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place is not null) and stg.__auto_cdc_locator = to_json_string(__auto_cdc_around.`id`))
 ) as src;
 
 -- count the differences  (only if num_several_versions)
@@ -478,9 +480,10 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past as __auto_cdc_around join shop.`customers__auto_cdc_versions_c0ffee000002` as ver on ver.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     where not exists (
-        select 1 from present as now where now.`id` = past.`id` and now.__auto_cdc_place = past.__auto_cdc_place
+        select 1 from present as now
+        where now.`id` = __auto_cdc_around.`id` and now.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     )
     group by ver.__auto_cdc_sequence
 ),

@@ -61,10 +61,10 @@ alike as (
     where (select places from total) > 1
     group by stg.`id`, stg.`name`, stg.`note`, stg.`operation`
 )
-select `id`
+select alike.`id`
 from alike cross join total
 where total.places between 2 and 50
-group by `id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1))
+group by alike.`id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1))
 ) as src;
 
 -- find the keys that move among many  (only if num_crowds_of_versions)
@@ -80,9 +80,9 @@ alike as (
     where (select places from total) > 1
     group by stg.`id`, stg.`name`, stg.`note`, stg.`operation`
 )
-select `id`
+select alike.`id`
 from alike cross join total
-group by `id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places))
+group by alike.`id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places))
 ) as src;
 
 -- check the snapshot  (only if num_at_most_one_version)
@@ -280,11 +280,11 @@ from shop.`customers__auto_cdc_events_c0ffee000002` as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as moved
 union all
-select stg.`id`, stg.`name`, stg.`note`, stg.`operation`, stg.__auto_cdc_sequence as `__START_AT`,
+select __auto_cdc_around.`id`, __auto_cdc_around.`name`, __auto_cdc_around.`note`, __auto_cdc_around.`operation`, __auto_cdc_around.__auto_cdc_sequence as `__START_AT`,
     cast(null as timestamp) as `__END_AT`
-from shop.`customers__auto_cdc_stage_c0ffee000002` as stg
-where stg.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place = 1)
-and not exists (select 1 from shop.`customers__auto_cdc_moving_c0ffee000002` as moving where moving.`id` = stg.`id`)
+from shop.`customers__auto_cdc_stage_c0ffee000002` as __auto_cdc_around
+where __auto_cdc_around.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from shop.`customers__auto_cdc_versions_c0ffee000002` where __auto_cdc_place = 1)
+and not exists (select 1 from shop.`customers__auto_cdc_moving_c0ffee000002` as moving where moving.`id` = __auto_cdc_around.`id`)
 ) as added(`id`, `name`, `note`, `operation`, `__START_AT`, `__END_AT`);
 
 -- count the rows
@@ -447,10 +447,10 @@ alike as (
     where (select places from total) > 1
     group by stg.`id`, stg.__auto_cdc_same
 )
-select `id`
+select alike.`id`
 from alike cross join total
 where total.places between 2 and 50
-group by `id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1) and min(case when __auto_cdc_same then 1 else 0 end) = 1)
+group by alike.`id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1) and min(case when __auto_cdc_same then 1 else 0 end) = 1)
 ) as src;
 
 -- find the keys that move among many  (only if num_crowds_of_versions)
@@ -466,9 +466,9 @@ alike as (
     where (select places from total) > 1
     group by stg.`id`, stg.__auto_cdc_same
 )
-select `id`
+select alike.`id`
 from alike cross join total
-group by `id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places) and min(case when __auto_cdc_same then 1 else 0 end) = 1)
+group by alike.`id` having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places) and min(case when __auto_cdc_same then 1 else 0 end) = 1)
 ) as src;
 
 -- check the snapshot  (only if num_at_most_one_version)
@@ -771,39 +771,38 @@ join latest on latest.`id` = cmp.`id` and latest.__auto_cdc_run_start = cmp.__au
 where cmp.__auto_cdc_sequence > cmp.__auto_cdc_run_start
 union all
 select
-    tgt.`id` as `id`,
+    __auto_cdc_around.`id` as `id`,
     cast(null as string) as `name`,
     cast(null as string) as `note`,
     cast(null as string) as `operation`,
-    tgt.__auto_cdc_old_end as __auto_cdc_sequence,
+    __auto_cdc_around.__auto_cdc_old_end as __auto_cdc_sequence,
     'delete' as __auto_cdc_kind,
     cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_locator,
     cast(null as timestamp) as __auto_cdc_old_end,
     cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp, at_3: string>) as __auto_cdc_hidden,
     cast(null as timestamp) as __auto_cdc_run_start,
     cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_shows
-from affected as tgt
-where tgt.__auto_cdc_old_end is not null and not exists (
-    select 1 from reached as next
-    where next.`id` = tgt.`id` and next.__auto_cdc_sequence = tgt.__auto_cdc_old_end
+from affected as __auto_cdc_around
+where __auto_cdc_around.__auto_cdc_old_end is not null and not exists (
+    select 1 from reached as next where next.`id` = __auto_cdc_around.`id` and next.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_old_end
 )
 union all
 select
-    cmp.`id` as `id`,
+    __auto_cdc_around.`id` as `id`,
     cast(null as string) as `name`,
     cast(null as string) as `note`,
     cast(null as string) as `operation`,
-    cmp.__auto_cdc_sequence as __auto_cdc_sequence,
+    __auto_cdc_around.__auto_cdc_sequence as __auto_cdc_sequence,
     'delete' as __auto_cdc_kind,
     cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_locator,
     cast(null as timestamp) as __auto_cdc_old_end,
-    named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as __auto_cdc_hidden,
+    named_struct('at_0', __auto_cdc_around.`id`, 'at_1', __auto_cdc_around.__auto_cdc_sequence, 'at_2', __auto_cdc_around.__auto_cdc_run_start, 'at_3', __auto_cdc_around.__auto_cdc_kind) as __auto_cdc_hidden,
     cast(null as timestamp) as __auto_cdc_run_start,
     cast(null as struct<at_0: int, at_1: timestamp, at_2: timestamp>) as __auto_cdc_shows
-from shop.customers__auto_cdc as cmp
-join touched on touched.`id` = cmp.`id` and cmp.__auto_cdc_sequence > touched.__auto_cdc_first
-where cmp.__auto_cdc_kind = 'delete' and not exists (
-    select 1 from reached where reached.`id` = cmp.`id` and reached.__auto_cdc_sequence = cmp.__auto_cdc_sequence
+from shop.customers__auto_cdc as __auto_cdc_around
+join touched on touched.`id` = __auto_cdc_around.`id` and __auto_cdc_around.__auto_cdc_sequence > touched.__auto_cdc_first
+where __auto_cdc_around.__auto_cdc_kind = 'delete' and not exists (
+    select 1 from reached where reached.`id` = __auto_cdc_around.`id` and reached.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_sequence
 )
 ) as src;
 
@@ -904,11 +903,11 @@ crossed as (
         or (end_at is null and next_start_at is not null)
 ),
 orphaned as (
-    select named_struct('at_0', cmp.`id`, 'at_1', cmp.__auto_cdc_sequence, 'at_2', cmp.__auto_cdc_run_start, 'at_3', cmp.__auto_cdc_kind) as locator
-    from shop.customers__auto_cdc as cmp
-    join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = cmp.`id`
-    where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop.`customers__auto_cdc_stored_c0ffee000002` as tgt where tgt.`id` = cmp.`id` and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    select named_struct('at_0', __auto_cdc_around.`id`, 'at_1', __auto_cdc_around.__auto_cdc_sequence, 'at_2', __auto_cdc_around.__auto_cdc_run_start, 'at_3', __auto_cdc_around.__auto_cdc_kind) as locator
+    from shop.customers__auto_cdc as __auto_cdc_around
+    join (select distinct `id` from shop.`customers__auto_cdc_events_c0ffee000002`) as evt on evt.`id` = __auto_cdc_around.`id`
+    where __auto_cdc_around.__auto_cdc_kind = 'upsert'
+    and not exists (select 1 from shop.`customers__auto_cdc_stored_c0ffee000002` as tgt where tgt.`id` = __auto_cdc_around.`id` and tgt.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or __auto_cdc_around.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
 select
     case when false then count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) else 0 end as num_versions_ended_and_few,
@@ -970,8 +969,8 @@ from (
 with kept as (
     select __auto_cdc_replaces as locator from shop.`customers__auto_cdc_timeline_c0ffee000002` where __auto_cdc_same
 )
-select evt.__auto_cdc_locator from shop.`customers__auto_cdc_timeline_c0ffee000002` as evt
-where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
+select __auto_cdc_around.__auto_cdc_locator from shop.`customers__auto_cdc_timeline_c0ffee000002` as __auto_cdc_around
+where __auto_cdc_around.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = __auto_cdc_around.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
 -- only if num_versions_ended_and_many or num_versions_removed or num_versions_written

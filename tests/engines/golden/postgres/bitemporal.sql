@@ -609,14 +609,14 @@ $analyze$;
 -- keep the events that are new
 create temporary table pg_temp."customers__auto_cdc_events" on commit drop as
 select
-    stg."id",
-    stg."name",
-    stg."note",
-    stg.__auto_cdc_sequence,
-    stg.__auto_cdc_system_sequence,
-    stg.__auto_cdc_kind
-from pg_temp."customers__auto_cdc_stage" as stg
-where not exists (select 1 from shop.customers__auto_cdc as known where known."id" = stg."id" and known.__auto_cdc_sequence = stg.__auto_cdc_sequence and known.__auto_cdc_system_sequence = stg.__auto_cdc_system_sequence);
+    __auto_cdc_around."id",
+    __auto_cdc_around."name",
+    __auto_cdc_around."note",
+    __auto_cdc_around.__auto_cdc_sequence,
+    __auto_cdc_around.__auto_cdc_system_sequence,
+    __auto_cdc_around.__auto_cdc_kind
+from pg_temp."customers__auto_cdc_stage" as __auto_cdc_around
+where not exists (select 1 from shop.customers__auto_cdc as known where known."id" = __auto_cdc_around."id" and known.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_sequence and known.__auto_cdc_system_sequence = __auto_cdc_around.__auto_cdc_system_sequence);
 do $analyze$
 declare
     usual text := current_setting('default_statistics_target');

@@ -341,16 +341,16 @@ delete from shop.customers where ctid = any (array(
         select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
         ) as truncates
     )
-    select tgt.ctid
-    from shop.customers as tgt
+    select __auto_cdc_around.ctid
+    from shop.customers as __auto_cdc_around
     where not exists (
         select 1 from shop.customers__auto_cdc as cmp cross join truncation
-        where cmp."id" = tgt."id" and cmp.__auto_cdc_sequence >= truncation.sequence
+        where cmp."id" = __auto_cdc_around."id" and cmp.__auto_cdc_sequence >= truncation.sequence
             and cmp.__auto_cdc_kind = 'upsert'
     )
     and not exists (
         select 1 from (select "id" from pg_temp."customers__auto_cdc_winners") as won
-        where won."id" = tgt."id"
+        where won."id" = __auto_cdc_around."id"
     )
 ));
 

@@ -139,9 +139,10 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join pg_temp."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past as __auto_cdc_around join pg_temp."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     where not exists (
-        select 1 from present as now where now."id" = past."id" and now.__auto_cdc_place = past.__auto_cdc_place
+        select 1 from present as now
+        where now."id" = __auto_cdc_around."id" and now.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     )
     group by ver.__auto_cdc_sequence
 ),
@@ -418,9 +419,10 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join pg_temp."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past as __auto_cdc_around join pg_temp."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     where not exists (
-        select 1 from present as now where now."id" = past."id" and now.__auto_cdc_place = past.__auto_cdc_place
+        select 1 from present as now
+        where now."id" = __auto_cdc_around."id" and now.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     )
     group by ver.__auto_cdc_sequence
 ),
@@ -437,8 +439,8 @@ create temporary table pg_temp."customers__auto_cdc_winners" on commit drop as
 select stg."id" as "id", stg."name" as "name", stg."note" as "note", stg."operation" as "operation", stg.__auto_cdc_sequence, 'upsert' as __auto_cdc_kind
 from (select * from pg_temp."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from pg_temp."customers__auto_cdc_versions" where __auto_cdc_place is not null) and not stg.__auto_cdc_same
 union all
-select tgt."id", cast(null as text) as "name", cast(null as text) as "note", cast(null as text) as "operation", (select max(__auto_cdc_sequence) from pg_temp."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as tgt
-where not exists (select 1 from (select * from pg_temp."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from pg_temp."customers__auto_cdc_versions" where __auto_cdc_place is not null) and stg.__auto_cdc_locator = tgt.ctid);
+select __auto_cdc_around."id", cast(null as text) as "name", cast(null as text) as "note", cast(null as text) as "operation", (select max(__auto_cdc_sequence) from pg_temp."customers__auto_cdc_versions" where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as __auto_cdc_around
+where not exists (select 1 from (select * from pg_temp."customers__auto_cdc_stage" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from pg_temp."customers__auto_cdc_versions" where __auto_cdc_place is not null) and stg.__auto_cdc_locator = __auto_cdc_around.ctid);
 do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
@@ -483,9 +485,10 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join pg_temp."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past as __auto_cdc_around join pg_temp."customers__auto_cdc_versions" as ver on ver.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     where not exists (
-        select 1 from present as now where now."id" = past."id" and now.__auto_cdc_place = past.__auto_cdc_place
+        select 1 from present as now
+        where now."id" = __auto_cdc_around."id" and now.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     )
     group by ver.__auto_cdc_sequence
 ),

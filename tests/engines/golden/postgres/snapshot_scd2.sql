@@ -75,10 +75,10 @@ alike as (
     where (select places from total) > 1
     group by stg."id", stg."name" collate "C", stg."note" collate "C", stg."operation" collate "C"
 )
-select "id"
+select alike."id"
 from alike cross join total
 where total.places between 2 and 50
-group by "id" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1));
+group by alike."id" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1));
 do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
@@ -100,9 +100,9 @@ alike as (
     where (select places from total) > 1
     group by stg."id", stg."name" collate "C", stg."note" collate "C", stg."operation" collate "C"
 )
-select "id"
+select alike."id"
 from alike cross join total
-group by "id" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places));
+group by alike."id" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places));
 
 -- check the snapshot  (only if num_at_most_one_version)
 with counted as (
@@ -320,11 +320,11 @@ with rows as (
     join written as run on run.__auto_cdc_event = evt.ctid
     ) as moved
     union all
-    select stg."id", stg."name", stg."note", stg."operation", stg.__auto_cdc_sequence as "__start_at",
+    select __auto_cdc_around."id", __auto_cdc_around."name", __auto_cdc_around."note", __auto_cdc_around."operation", __auto_cdc_around.__auto_cdc_sequence as "__start_at",
         cast(null as timestamp without time zone) as "__end_at"
-    from pg_temp."customers__auto_cdc_stage" as stg
-    where stg.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from pg_temp."customers__auto_cdc_versions" where __auto_cdc_place = 1)
-    and not exists (select 1 from pg_temp."customers__auto_cdc_moving" as moving where moving."id" = stg."id")
+    from pg_temp."customers__auto_cdc_stage" as __auto_cdc_around
+    where __auto_cdc_around.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from pg_temp."customers__auto_cdc_versions" where __auto_cdc_place = 1)
+    and not exists (select 1 from pg_temp."customers__auto_cdc_moving" as moving where moving."id" = __auto_cdc_around."id")
 )
 select
     cast("id" as integer) as "id",
@@ -453,10 +453,10 @@ alike as (
     where (select places from total) > 1
     group by stg."id", stg.__auto_cdc_same
 )
-select "id"
+select alike."id"
 from alike cross join total
 where total.places between 2 and 50
-group by "id" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1) and min(case when __auto_cdc_same then 1 else 0 end) = 1);
+group by alike."id" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1) and min(case when __auto_cdc_same then 1 else 0 end) = 1);
 do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
@@ -478,9 +478,9 @@ alike as (
     where (select places from total) > 1
     group by stg."id", stg.__auto_cdc_same
 )
-select "id"
+select alike."id"
 from alike cross join total
-group by "id" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places) and min(case when __auto_cdc_same then 1 else 0 end) = 1);
+group by alike."id" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places) and min(case when __auto_cdc_same then 1 else 0 end) = 1);
 
 -- check the snapshot  (only if num_at_most_one_version)
 with counted as (
@@ -796,39 +796,38 @@ join latest on latest."id" = cmp."id" and latest.__auto_cdc_run_start = cmp.__au
 where cmp.__auto_cdc_sequence > cmp.__auto_cdc_run_start
 union all
 select
-    tgt."id" as "id",
+    __auto_cdc_around."id" as "id",
     cast(null as text) as "name",
     cast(null as text) as "note",
     cast(null as text) as "operation",
-    tgt.__auto_cdc_old_end as __auto_cdc_sequence,
+    __auto_cdc_around.__auto_cdc_old_end as __auto_cdc_sequence,
     'delete' as __auto_cdc_kind,
     cast(null as tid) as __auto_cdc_locator,
     cast(null as timestamp without time zone) as __auto_cdc_old_end,
     cast(null as tid) as __auto_cdc_hidden,
     cast(null as timestamp without time zone) as __auto_cdc_run_start,
     cast(null as tid) as __auto_cdc_shows
-from affected as tgt
-where tgt.__auto_cdc_old_end is not null and not exists (
-    select 1 from reached as next
-    where next."id" = tgt."id" and next.__auto_cdc_sequence = tgt.__auto_cdc_old_end
+from affected as __auto_cdc_around
+where __auto_cdc_around.__auto_cdc_old_end is not null and not exists (
+    select 1 from reached as next where next."id" = __auto_cdc_around."id" and next.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_old_end
 )
 union all
 select
-    cmp."id" as "id",
+    __auto_cdc_around."id" as "id",
     cast(null as text) as "name",
     cast(null as text) as "note",
     cast(null as text) as "operation",
-    cmp.__auto_cdc_sequence as __auto_cdc_sequence,
+    __auto_cdc_around.__auto_cdc_sequence as __auto_cdc_sequence,
     'delete' as __auto_cdc_kind,
     cast(null as tid) as __auto_cdc_locator,
     cast(null as timestamp without time zone) as __auto_cdc_old_end,
-    cmp.ctid as __auto_cdc_hidden,
+    __auto_cdc_around.ctid as __auto_cdc_hidden,
     cast(null as timestamp without time zone) as __auto_cdc_run_start,
     cast(null as tid) as __auto_cdc_shows
-from shop.customers__auto_cdc as cmp
-join touched on touched."id" = cmp."id" and cmp.__auto_cdc_sequence > touched.__auto_cdc_first
-where cmp.__auto_cdc_kind = 'delete' and not exists (
-    select 1 from reached where reached."id" = cmp."id" and reached.__auto_cdc_sequence = cmp.__auto_cdc_sequence
+from shop.customers__auto_cdc as __auto_cdc_around
+join touched on touched."id" = __auto_cdc_around."id" and __auto_cdc_around.__auto_cdc_sequence > touched.__auto_cdc_first
+where __auto_cdc_around.__auto_cdc_kind = 'delete' and not exists (
+    select 1 from reached where reached."id" = __auto_cdc_around."id" and reached.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_sequence
 );
 do $analyze$
 declare
@@ -947,11 +946,11 @@ crossed as (
         or (end_at is null and next_start_at is not null)
 ),
 orphaned as (
-    select cmp.ctid as locator
-    from shop.customers__auto_cdc as cmp
-    join (select distinct "id" from pg_temp."customers__auto_cdc_events") as evt on evt."id" = cmp."id"
-    where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from pg_temp."customers__auto_cdc_stored" as tgt where tgt."id" = cmp."id" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    select __auto_cdc_around.ctid as locator
+    from shop.customers__auto_cdc as __auto_cdc_around
+    join (select distinct "id" from pg_temp."customers__auto_cdc_events") as evt on evt."id" = __auto_cdc_around."id"
+    where __auto_cdc_around.__auto_cdc_kind = 'upsert'
+    and not exists (select 1 from pg_temp."customers__auto_cdc_stored" as tgt where tgt."id" = __auto_cdc_around."id" and tgt.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or __auto_cdc_around.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
 select
     case when false then count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) else 0 end as num_versions_ended_and_few,
@@ -971,8 +970,8 @@ delete from shop.customers where ctid = any (array(
     with kept as (
         select __auto_cdc_replaces as locator from pg_temp."customers__auto_cdc_timeline" where __auto_cdc_same and not __auto_cdc_moved
     )
-    select evt.__auto_cdc_locator from pg_temp."customers__auto_cdc_timeline" as evt
-    where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
+    select __auto_cdc_around.__auto_cdc_locator from pg_temp."customers__auto_cdc_timeline" as __auto_cdc_around
+    where __auto_cdc_around.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = __auto_cdc_around.__auto_cdc_locator)
 ));
 
 -- insert versions, ended ones too  (only if num_versions_ended_and_few)
@@ -1008,8 +1007,8 @@ delete from shop.customers where ctid = any (array(
     with kept as (
         select __auto_cdc_replaces as locator from pg_temp."customers__auto_cdc_timeline" where __auto_cdc_same
     )
-    select evt.__auto_cdc_locator from pg_temp."customers__auto_cdc_timeline" as evt
-    where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
+    select __auto_cdc_around.__auto_cdc_locator from pg_temp."customers__auto_cdc_timeline" as __auto_cdc_around
+    where __auto_cdc_around.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = __auto_cdc_around.__auto_cdc_locator)
 ));
 
 -- insert versions  (only if num_versions_written)

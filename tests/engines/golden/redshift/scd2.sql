@@ -272,15 +272,15 @@ with hidden as (
     where cmp.__auto_cdc_kind = 'upsert'
 )
 select
-    stg."id",
-    stg."name",
-    stg."note",
-    stg.__auto_cdc_sequence,
-    stg.__auto_cdc_kind
-from shop."customers__auto_cdc_stage_c0ffee000002" as stg
-where not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as known where known."id" = stg."id" and known.__auto_cdc_sequence = stg.__auto_cdc_sequence)
-and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as known where known."id" = stg."id" and known.__auto_cdc_old_end = stg.__auto_cdc_sequence)
-and not exists (select 1 from hidden as known where known."id" = stg."id" and known.__auto_cdc_sequence = stg.__auto_cdc_sequence)
+    __auto_cdc_around."id",
+    __auto_cdc_around."name",
+    __auto_cdc_around."note",
+    __auto_cdc_around.__auto_cdc_sequence,
+    __auto_cdc_around.__auto_cdc_kind
+from shop."customers__auto_cdc_stage_c0ffee000002" as __auto_cdc_around
+where not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as known where known."id" = __auto_cdc_around."id" and known.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_sequence)
+and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as known where known."id" = __auto_cdc_around."id" and known.__auto_cdc_old_end = __auto_cdc_around.__auto_cdc_sequence)
+and not exists (select 1 from hidden as known where known."id" = __auto_cdc_around."id" and known.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_sequence)
 ) as src;
 
 -- check the events
@@ -431,37 +431,36 @@ join latest on latest."id" = cmp."id" and latest.__auto_cdc_run_start = cmp.__au
 where cmp.__auto_cdc_sequence > cmp.__auto_cdc_run_start
 union all
 select
-    tgt."id" as "id",
+    __auto_cdc_around."id" as "id",
     cast(null as character varying(200)) as "name",
     cast(null as character varying(200)) as "note",
-    tgt.__auto_cdc_old_end as __auto_cdc_sequence,
+    __auto_cdc_around.__auto_cdc_old_end as __auto_cdc_sequence,
     'delete' as __auto_cdc_kind,
     cast(null as varchar(65535)) as __auto_cdc_locator,
     cast(null as timestamp without time zone) as __auto_cdc_old_end,
     cast(null as varchar(65535)) as __auto_cdc_hidden,
     cast(null as timestamp without time zone) as __auto_cdc_run_start,
     cast(null as varchar(65535)) as __auto_cdc_shows
-from affected as tgt
-where tgt.__auto_cdc_old_end is not null and not exists (
-    select 1 from reached as next
-    where next."id" = tgt."id" and next.__auto_cdc_sequence = tgt.__auto_cdc_old_end
+from affected as __auto_cdc_around
+where __auto_cdc_around.__auto_cdc_old_end is not null and not exists (
+    select 1 from reached as next where next."id" = __auto_cdc_around."id" and next.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_old_end
 )
 union all
 select
-    cmp."id" as "id",
+    __auto_cdc_around."id" as "id",
     cast(null as character varying(200)) as "name",
     cast(null as character varying(200)) as "note",
-    cmp.__auto_cdc_sequence as __auto_cdc_sequence,
+    __auto_cdc_around.__auto_cdc_sequence as __auto_cdc_sequence,
     'delete' as __auto_cdc_kind,
     cast(null as varchar(65535)) as __auto_cdc_locator,
     cast(null as timestamp without time zone) as __auto_cdc_old_end,
-    coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_run_start as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') as __auto_cdc_hidden,
+    coalesce(cast(length(cast(__auto_cdc_around."id" as varchar(65535))) as varchar(65535)) || ':' || cast(__auto_cdc_around."id" as varchar(65535)), '-') || coalesce(cast(length(cast(__auto_cdc_around.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(__auto_cdc_around.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(__auto_cdc_around.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || ':' || cast(__auto_cdc_around.__auto_cdc_run_start as varchar(65535)), '-') || coalesce(cast(length(cast(__auto_cdc_around.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(__auto_cdc_around.__auto_cdc_kind as varchar(65535)), '-') as __auto_cdc_hidden,
     cast(null as timestamp without time zone) as __auto_cdc_run_start,
     cast(null as varchar(65535)) as __auto_cdc_shows
-from shop.customers__auto_cdc as cmp
-join touched on touched."id" = cmp."id" and cmp.__auto_cdc_sequence > touched.__auto_cdc_first
-where cmp.__auto_cdc_kind = 'delete' and not exists (
-    select 1 from reached where reached."id" = cmp."id" and reached.__auto_cdc_sequence = cmp.__auto_cdc_sequence
+from shop.customers__auto_cdc as __auto_cdc_around
+join touched on touched."id" = __auto_cdc_around."id" and __auto_cdc_around.__auto_cdc_sequence > touched.__auto_cdc_first
+where __auto_cdc_around.__auto_cdc_kind = 'delete' and not exists (
+    select 1 from reached where reached."id" = __auto_cdc_around."id" and reached.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_sequence
 )
 ) as src;
 
@@ -576,11 +575,11 @@ crossed as (
         or (end_at is null and next_start_at is not null)
 ),
 orphaned as (
-    select coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_run_start as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') as locator
-    from shop.customers__auto_cdc as cmp
-    join (select distinct "id" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."id" = cmp."id"
-    where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as tgt where tgt."id" = cmp."id" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    select coalesce(cast(length(cast(__auto_cdc_around."id" as varchar(65535))) as varchar(65535)) || ':' || cast(__auto_cdc_around."id" as varchar(65535)), '-') || coalesce(cast(length(cast(__auto_cdc_around.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(__auto_cdc_around.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(__auto_cdc_around.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || ':' || cast(__auto_cdc_around.__auto_cdc_run_start as varchar(65535)), '-') || coalesce(cast(length(cast(__auto_cdc_around.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(__auto_cdc_around.__auto_cdc_kind as varchar(65535)), '-') as locator
+    from shop.customers__auto_cdc as __auto_cdc_around
+    join (select distinct "id" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."id" = __auto_cdc_around."id"
+    where __auto_cdc_around.__auto_cdc_kind = 'upsert'
+    and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as tgt where tgt."id" = __auto_cdc_around."id" and tgt.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or __auto_cdc_around.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
 select
     case when false then count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) else 0 end as num_versions_ended_and_few,
@@ -641,8 +640,8 @@ from (
 with kept as (
     select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline_c0ffee000002" where __auto_cdc_same
 )
-select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline_c0ffee000002" as evt
-where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
+select __auto_cdc_around.__auto_cdc_locator from shop."customers__auto_cdc_timeline_c0ffee000002" as __auto_cdc_around
+where __auto_cdc_around.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = __auto_cdc_around.__auto_cdc_locator)
 ) as gone(place) where place is not null
 union all
 -- only if num_versions_ended_and_many or num_versions_removed or num_versions_written
@@ -704,11 +703,11 @@ select
     0 as __auto_cdc_step
 from (
 with orphaned as (
-    select coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_run_start as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') as locator
-    from shop.customers__auto_cdc as cmp
-    join (select distinct "id" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."id" = cmp."id"
-    where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as tgt where tgt."id" = cmp."id" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    select coalesce(cast(length(cast(__auto_cdc_around."id" as varchar(65535))) as varchar(65535)) || ':' || cast(__auto_cdc_around."id" as varchar(65535)), '-') || coalesce(cast(length(cast(__auto_cdc_around.__auto_cdc_sequence as varchar(65535))) as varchar(65535)) || ':' || cast(__auto_cdc_around.__auto_cdc_sequence as varchar(65535)), '-') || coalesce(cast(length(cast(__auto_cdc_around.__auto_cdc_run_start as varchar(65535))) as varchar(65535)) || ':' || cast(__auto_cdc_around.__auto_cdc_run_start as varchar(65535)), '-') || coalesce(cast(length(cast(__auto_cdc_around.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(__auto_cdc_around.__auto_cdc_kind as varchar(65535)), '-') as locator
+    from shop.customers__auto_cdc as __auto_cdc_around
+    join (select distinct "id" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."id" = __auto_cdc_around."id"
+    where __auto_cdc_around.__auto_cdc_kind = 'upsert'
+    and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as tgt where tgt."id" = __auto_cdc_around."id" and tgt.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or __auto_cdc_around.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
 select __auto_cdc_hidden as locator from shop."customers__auto_cdc_timeline_c0ffee000002"
 where __auto_cdc_hidden is not null and not (__auto_cdc_hides and __auto_cdc_hidden is not null and (__auto_cdc_kind = 'delete' or __auto_cdc_was_in = __auto_cdc_run_start))

@@ -593,14 +593,14 @@ create or replace transient table shop."customers__auto_cdc_events_c0ffee000002"
 select src.*, uuid_string() as __auto_cdc_row
 from (
 select
-    stg."ID",
-    stg."NAME",
-    stg."NOTE",
-    stg.__auto_cdc_sequence,
-    stg.__auto_cdc_system_sequence,
-    stg.__auto_cdc_kind
-from shop."customers__auto_cdc_stage_c0ffee000002" as stg
-where not exists (select 1 from shop.customers__auto_cdc as known where known."ID" = stg."ID" and known.__auto_cdc_sequence = stg.__auto_cdc_sequence and known.__auto_cdc_system_sequence = stg.__auto_cdc_system_sequence)
+    __auto_cdc_around."ID",
+    __auto_cdc_around."NAME",
+    __auto_cdc_around."NOTE",
+    __auto_cdc_around.__auto_cdc_sequence,
+    __auto_cdc_around.__auto_cdc_system_sequence,
+    __auto_cdc_around.__auto_cdc_kind
+from shop."customers__auto_cdc_stage_c0ffee000002" as __auto_cdc_around
+where not exists (select 1 from shop.customers__auto_cdc as known where known."ID" = __auto_cdc_around."ID" and known.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_sequence and known.__auto_cdc_system_sequence = __auto_cdc_around.__auto_cdc_system_sequence)
 ) as src;
 
 -- check the events

@@ -360,16 +360,16 @@ with truncation as (
     select __auto_cdc_sequence from shop.customers__auto_cdc where __auto_cdc_kind = 'truncate'
     ) as truncates
 )
-select coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-')
-from shop.customers as tgt
+select coalesce(cast(length(cast(__auto_cdc_around."ID" as varchar)) as varchar) || ':' || cast(__auto_cdc_around."ID" as varchar), '-')
+from shop.customers as __auto_cdc_around
 where not exists (
     select 1 from shop.customers__auto_cdc as cmp cross join truncation
-    where cmp."ID" = tgt."ID" and cmp.__auto_cdc_sequence >= truncation.sequence
+    where cmp."ID" = __auto_cdc_around."ID" and cmp.__auto_cdc_sequence >= truncation.sequence
         and cmp.__auto_cdc_kind = 'upsert'
 )
 and not exists (
     select 1 from (select "ID" from shop."customers__auto_cdc_winners_c0ffee000002") as won
-    where won."ID" = tgt."ID"
+    where won."ID" = __auto_cdc_around."ID"
 )
 )
 select * from gone

@@ -123,9 +123,10 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past as __auto_cdc_around join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     where not exists (
-        select 1 from present as now where now."ID" = past."ID" and now.__auto_cdc_place = past.__auto_cdc_place
+        select 1 from present as now
+        where now."ID" = __auto_cdc_around."ID" and now.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     )
     group by ver.__auto_cdc_sequence
 ),
@@ -414,9 +415,10 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past as __auto_cdc_around join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     where not exists (
-        select 1 from present as now where now."ID" = past."ID" and now.__auto_cdc_place = past.__auto_cdc_place
+        select 1 from present as now
+        where now."ID" = __auto_cdc_around."ID" and now.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     )
     group by ver.__auto_cdc_sequence
 ),
@@ -435,8 +437,8 @@ from (
 select stg."ID" as "ID", stg."NAME" as "NAME", stg."NOTE" as "NOTE", stg."OPERATION" as "OPERATION", stg.__auto_cdc_sequence, 'upsert' as __auto_cdc_kind
 from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) and not stg.__auto_cdc_same
 union all
-select tgt."ID", cast(null as VARCHAR(16777216)) as "NAME", cast(null as VARCHAR(16777216)) as "NOTE", cast(null as VARCHAR(16777216)) as "OPERATION", (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as tgt
-where not exists (select 1 from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) and stg.__auto_cdc_locator = coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-'))
+select __auto_cdc_around."ID", cast(null as VARCHAR(16777216)) as "NAME", cast(null as VARCHAR(16777216)) as "NOTE", cast(null as VARCHAR(16777216)) as "OPERATION", (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) as __auto_cdc_sequence, 'delete' as __auto_cdc_kind from shop.customers as __auto_cdc_around
+where not exists (select 1 from (select * from shop."customers__auto_cdc_stage_c0ffee000002" where __auto_cdc_is_new) as stg where stg.__auto_cdc_sequence = (select max(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place is not null) and stg.__auto_cdc_locator = coalesce(cast(length(cast(__auto_cdc_around."ID" as varchar)) as varchar) || ':' || cast(__auto_cdc_around."ID" as varchar), '-'))
 ) as src;
 
 -- count the differences  (only if num_several_versions)
@@ -473,9 +475,10 @@ past as (
 ),
 deletes as (
     select ver.__auto_cdc_sequence, count(*) as __auto_cdc_ways
-    from past join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = past.__auto_cdc_place
+    from past as __auto_cdc_around join shop."customers__auto_cdc_versions_c0ffee000002" as ver on ver.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     where not exists (
-        select 1 from present as now where now."ID" = past."ID" and now.__auto_cdc_place = past.__auto_cdc_place
+        select 1 from present as now
+        where now."ID" = __auto_cdc_around."ID" and now.__auto_cdc_place = __auto_cdc_around.__auto_cdc_place
     )
     group by ver.__auto_cdc_sequence
 ),

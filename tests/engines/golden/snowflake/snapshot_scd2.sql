@@ -61,10 +61,10 @@ alike as (
     where (select places from total) > 1
     group by stg."ID", stg."NAME", stg."NOTE", stg."OPERATION"
 )
-select "ID"
+select alike."ID"
 from alike cross join total
 where total.places between 2 and 50
-group by "ID" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1))
+group by alike."ID" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1))
 ) as src;
 
 -- find the keys that move among many  (only if num_crowds_of_versions)
@@ -80,9 +80,9 @@ alike as (
     where (select places from total) > 1
     group by stg."ID", stg."NAME", stg."NOTE", stg."OPERATION"
 )
-select "ID"
+select alike."ID"
 from alike cross join total
-group by "ID" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places))
+group by alike."ID" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places))
 ) as src;
 
 -- check the snapshot  (only if num_at_most_one_version)
@@ -286,11 +286,11 @@ from shop."customers__auto_cdc_events_c0ffee000002" as evt
 join written as run on run.__auto_cdc_event = evt.__auto_cdc_row
 ) as moved
 union all
-select stg."ID", stg."NAME", stg."NOTE", stg."OPERATION", stg.__auto_cdc_sequence as "__START_AT",
+select __auto_cdc_around."ID", __auto_cdc_around."NAME", __auto_cdc_around."NOTE", __auto_cdc_around."OPERATION", __auto_cdc_around.__auto_cdc_sequence as "__START_AT",
     cast(null as TIMESTAMP_NTZ(9)) as "__END_AT"
-from shop."customers__auto_cdc_stage_c0ffee000002" as stg
-where stg.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1)
-and not exists (select 1 from shop."customers__auto_cdc_moving_c0ffee000002" as moving where moving."ID" = stg."ID");
+from shop."customers__auto_cdc_stage_c0ffee000002" as __auto_cdc_around
+where __auto_cdc_around.__auto_cdc_sequence = (select min(__auto_cdc_sequence) from shop."customers__auto_cdc_versions_c0ffee000002" where __auto_cdc_place = 1)
+and not exists (select 1 from shop."customers__auto_cdc_moving_c0ffee000002" as moving where moving."ID" = __auto_cdc_around."ID");
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
@@ -452,10 +452,10 @@ alike as (
     where (select places from total) > 1
     group by stg."ID", stg.__auto_cdc_same
 )
-select "ID"
+select alike."ID"
 from alike cross join total
 where total.places between 2 and 50
-group by "ID" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1) and min(case when __auto_cdc_same then 1 else 0 end) = 1)
+group by alike."ID" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(power(2.0, total.places) - 1) and min(case when __auto_cdc_same then 1 else 0 end) = 1)
 ) as src;
 
 -- find the keys that move among many  (only if num_crowds_of_versions)
@@ -471,9 +471,9 @@ alike as (
     where (select places from total) > 1
     group by stg."ID", stg.__auto_cdc_same
 )
-select "ID"
+select alike."ID"
 from alike cross join total
-group by "ID" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places) and min(case when __auto_cdc_same then 1 else 0 end) = 1)
+group by alike."ID" having not (count(*) = 1 and max(__auto_cdc_copies) = max(total.places) and max(__auto_cdc_weight) = max(total.places) and min(case when __auto_cdc_same then 1 else 0 end) = 1)
 ) as src;
 
 -- check the snapshot  (only if num_at_most_one_version)
@@ -776,39 +776,38 @@ join latest on latest."ID" = cmp."ID" and latest.__auto_cdc_run_start = cmp.__au
 where cmp.__auto_cdc_sequence > cmp.__auto_cdc_run_start
 union all
 select
-    tgt."ID" as "ID",
+    __auto_cdc_around."ID" as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
     cast(null as VARCHAR(16777216)) as "NOTE",
     cast(null as VARCHAR(16777216)) as "OPERATION",
-    tgt.__auto_cdc_old_end as __auto_cdc_sequence,
+    __auto_cdc_around.__auto_cdc_old_end as __auto_cdc_sequence,
     'delete' as __auto_cdc_kind,
     cast(null as varchar) as __auto_cdc_locator,
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_old_end,
     cast(null as varchar) as __auto_cdc_hidden,
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
     cast(null as varchar) as __auto_cdc_shows
-from affected as tgt
-where tgt.__auto_cdc_old_end is not null and not exists (
-    select 1 from reached as next
-    where next."ID" = tgt."ID" and next.__auto_cdc_sequence = tgt.__auto_cdc_old_end
+from affected as __auto_cdc_around
+where __auto_cdc_around.__auto_cdc_old_end is not null and not exists (
+    select 1 from reached as next where next."ID" = __auto_cdc_around."ID" and next.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_old_end
 )
 union all
 select
-    cmp."ID" as "ID",
+    __auto_cdc_around."ID" as "ID",
     cast(null as VARCHAR(16777216)) as "NAME",
     cast(null as VARCHAR(16777216)) as "NOTE",
     cast(null as VARCHAR(16777216)) as "OPERATION",
-    cmp.__auto_cdc_sequence as __auto_cdc_sequence,
+    __auto_cdc_around.__auto_cdc_sequence as __auto_cdc_sequence,
     'delete' as __auto_cdc_kind,
     cast(null as varchar) as __auto_cdc_locator,
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_old_end,
-    coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') as __auto_cdc_hidden,
+    coalesce(cast(length(cast(__auto_cdc_around."ID" as varchar)) as varchar) || ':' || cast(__auto_cdc_around."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, __auto_cdc_around.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, __auto_cdc_around.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, __auto_cdc_around.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, __auto_cdc_around.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(__auto_cdc_around.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(__auto_cdc_around.__auto_cdc_kind as varchar), '-') as __auto_cdc_hidden,
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
     cast(null as varchar) as __auto_cdc_shows
-from shop.customers__auto_cdc as cmp
-join touched on touched."ID" = cmp."ID" and cmp.__auto_cdc_sequence > touched.__auto_cdc_first
-where cmp.__auto_cdc_kind = 'delete' and not exists (
-    select 1 from reached where reached."ID" = cmp."ID" and reached.__auto_cdc_sequence = cmp.__auto_cdc_sequence
+from shop.customers__auto_cdc as __auto_cdc_around
+join touched on touched."ID" = __auto_cdc_around."ID" and __auto_cdc_around.__auto_cdc_sequence > touched.__auto_cdc_first
+where __auto_cdc_around.__auto_cdc_kind = 'delete' and not exists (
+    select 1 from reached where reached."ID" = __auto_cdc_around."ID" and reached.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_sequence
 )
 ) as src;
 
@@ -909,11 +908,11 @@ crossed as (
         or (end_at is null and next_start_at is not null)
 ),
 orphaned as (
-    select coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, cmp.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') as locator
-    from shop.customers__auto_cdc as cmp
-    join (select distinct "ID" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."ID" = cmp."ID"
-    where cmp.__auto_cdc_kind = 'upsert'
-    and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as tgt where tgt."ID" = cmp."ID" and tgt.__auto_cdc_sequence = cmp.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or cmp.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
+    select coalesce(cast(length(cast(__auto_cdc_around."ID" as varchar)) as varchar) || ':' || cast(__auto_cdc_around."ID" as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, __auto_cdc_around.__auto_cdc_sequence) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, __auto_cdc_around.__auto_cdc_sequence) as varchar), '-') || coalesce(cast(length(cast(date_part(epoch_nanosecond, __auto_cdc_around.__auto_cdc_run_start) as varchar)) as varchar) || ':' || cast(date_part(epoch_nanosecond, __auto_cdc_around.__auto_cdc_run_start) as varchar), '-') || coalesce(cast(length(cast(__auto_cdc_around.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(__auto_cdc_around.__auto_cdc_kind as varchar), '-') as locator
+    from shop.customers__auto_cdc as __auto_cdc_around
+    join (select distinct "ID" from shop."customers__auto_cdc_events_c0ffee000002") as evt on evt."ID" = __auto_cdc_around."ID"
+    where __auto_cdc_around.__auto_cdc_kind = 'upsert'
+    and not exists (select 1 from shop."customers__auto_cdc_stored_c0ffee000002" as tgt where tgt."ID" = __auto_cdc_around."ID" and tgt.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_run_start and (tgt.__auto_cdc_old_end is null or __auto_cdc_around.__auto_cdc_sequence < tgt.__auto_cdc_old_end))
 )
 select
     case when false then count(case when __auto_cdc_last and __auto_cdc_same and __auto_cdc_moved then 1 end) else 0 end as num_versions_ended_and_few,
@@ -979,8 +978,8 @@ with gone (place) as (
 with kept as (
     select __auto_cdc_replaces as locator from shop."customers__auto_cdc_timeline_c0ffee000002" where __auto_cdc_same
 )
-select evt.__auto_cdc_locator from shop."customers__auto_cdc_timeline_c0ffee000002" as evt
-where evt.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = evt.__auto_cdc_locator)
+select __auto_cdc_around.__auto_cdc_locator from shop."customers__auto_cdc_timeline_c0ffee000002" as __auto_cdc_around
+where __auto_cdc_around.__auto_cdc_locator is not null and not exists (select 1 from kept where kept.locator = __auto_cdc_around.__auto_cdc_locator)
 )
 select * from gone
 ) as gone where place is not null

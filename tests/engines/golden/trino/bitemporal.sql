@@ -622,14 +622,14 @@ create table shop."customers__auto_cdc_events_c0ffee000002" as
 select src.*, cast(uuid() as varchar) as __auto_cdc_row
 from (
 select
-    stg."id",
-    stg."name",
-    stg."note",
-    stg.__auto_cdc_sequence,
-    stg.__auto_cdc_system_sequence,
-    stg.__auto_cdc_kind
-from shop."customers__auto_cdc_stage_c0ffee000002" as stg
-where not exists (select 1 from shop.customers__auto_cdc as known where known."id" = stg."id" and known.__auto_cdc_sequence = stg.__auto_cdc_sequence and known.__auto_cdc_system_sequence = stg.__auto_cdc_system_sequence)
+    __auto_cdc_around."id",
+    __auto_cdc_around."name",
+    __auto_cdc_around."note",
+    __auto_cdc_around.__auto_cdc_sequence,
+    __auto_cdc_around.__auto_cdc_system_sequence,
+    __auto_cdc_around.__auto_cdc_kind
+from shop."customers__auto_cdc_stage_c0ffee000002" as __auto_cdc_around
+where not exists (select 1 from shop.customers__auto_cdc as known where known."id" = __auto_cdc_around."id" and known.__auto_cdc_sequence = __auto_cdc_around.__auto_cdc_sequence and known.__auto_cdc_system_sequence = __auto_cdc_around.__auto_cdc_system_sequence)
 ) as src;
 
 -- check the events

@@ -6,6 +6,7 @@ Not here: what is wrong on every engine (`spec`, `resolve`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError
@@ -34,8 +35,11 @@ def problems_of(
                 f"{option} is {wrong}, which is not served on {engine.name}; use another engine for it"
             )
         elif not wrong and value:
-            instead = "set it to false" if value is True else "leave it out"
-            problems.append(f"{option} is set, which is not served on {engine.name}; {instead} there")
+            says = "is set"
+            if value in {field.default for field in fields(spec) if field.name == option}:
+                says = f"is {str(value).lower()} unless the model sets it"
+            instead = f"set {option} to false" if value is True else "leave it out"
+            problems.append(f"{option} {says}, which is not served on {engine.name}; {instead} there")
     if not engine.transactions and any(flow.is_snapshot for flow in flows):
         problems.append(
             f"it has a flow of whole dumps beside changes, which is not served on {engine.name}; use another engine for"

@@ -41,7 +41,7 @@ from dbt_auto_cdc.materializations.version_query import (
     look_up,
     relation,
 )
-from dbt_auto_cdc.observe import Ask, Existing, Rows, columns_of, notes_of, observe, there_now
+from dbt_auto_cdc.observe import Existing, columns_of, notes_of, observe, there_now
 from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.reads import Read
 from dbt_auto_cdc.rectangles import overlapping_rectangles
@@ -52,9 +52,9 @@ from dbt_auto_cdc.relations import (
     relations_of,
     working_relation,
 )
-from dbt_auto_cdc.spec import DBT_OPTIONS, SPECS, AutoCdcSnapshot, Spec, options_of, parse
+from dbt_auto_cdc.spec import DBT_OPTIONS, SPECS, AutoCdcSnapshot, Spec, options_of, parse, written_option
 from dbt_auto_cdc.sql import indented, without_semicolon
-from dbt_auto_cdc.state import Relations
+from dbt_auto_cdc.state import Ask, Relations, Rows
 
 MATERIALIZATIONS = frozenset(SPECS)
 _PLANS = {
@@ -445,9 +445,8 @@ def flow(  # noqa: PLR0913 - one call from Jinja, all by name
 
 def has_bounds(*, config: Mapping[str, Any], adapter_type: str, target: str, ask: Ask) -> bool:
     """Tell whether a target that is there has the bounds it needs; without them the next run builds it anew."""
-    scd_type = config.get("stored_as_scd_type") or (config.get("meta") or {}).get("stored_as_scd_type")
     engine = engine_for(adapter_type)
-    bounds = names.bounds_of(str(scd_type).lower())
+    bounds = names.bounds_of(str(written_option(config, "stored_as_scd_type")).lower())
     if config.get("materialized") == "append_flow":
         bounds = {names.RUN}
     if not bounds or engine is None:

@@ -22,15 +22,14 @@ from dbt_auto_cdc.errors import AutoCdcError, said_by
 from dbt_auto_cdc.execute import FIGURES, OWN, Outcome, Tell
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.repeats import Writer, message_of, repeated
-from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, Spec
+from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, Spec, written_option
 from dbt_auto_cdc.sql import comma, text
-from dbt_auto_cdc.state import Position
+from dbt_auto_cdc.state import Ask, Position
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.bridge import Model
     from dbt_auto_cdc.engines.base import Engine
     from dbt_auto_cdc.materializations.version_query import Turns
-    from dbt_auto_cdc.observe import Ask
 
 SUCCESS, REFUSED, FAILED = "success", "refused", "error"
 
@@ -135,9 +134,6 @@ def open_entry(  # noqa: PLR0913 - one call from Jinja, all by name
 ) -> Entry:
     """Return the entry of a run that begins; its options are not parsed yet."""
     engine = engine_for(adapter_type)
-    written = config.get("event_log")
-    if written is None:
-        written = (config.get("meta") or {}).get("event_log")
     return Entry(
         run_id=run_id,
         model=model,
@@ -147,7 +143,7 @@ def open_entry(  # noqa: PLR0913 - one call from Jinja, all by name
         kind=kind,
         materialized=str(config.get("materialized", "")),
         engine=engine,
-        is_on=engine is not None and engine.logs_runs and written is not False,
+        is_on=engine is not None and engine.logs_runs and written_option(config, "event_log") is not False,
     )
 
 

@@ -5,16 +5,15 @@ Not here: how a feed that has everything is read, and one that was read before (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.sql import Query, comma, text
-from dbt_auto_cdc.state import Column, was_fed
+from dbt_auto_cdc.state import Ask, Column, was_fed
 
 
-def has_everything(ask: Callable[[str], Sequence[Sequence[object]]], feed: str, companion: str) -> bool:
+def has_everything(ask: Ask, feed: str, companion: str) -> bool:
     """Tell whether a feed leads from nothing to the table's rows.
 
     Version 1 is only ever that of the first rows: a feed that begins otherwise leaves it out, and trimming removes it.

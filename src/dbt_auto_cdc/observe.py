@@ -6,7 +6,7 @@ Not here: what follows from the observation; nothing is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from dbt_auto_cdc.spec import (
 )
 from dbt_auto_cdc.sql import comma, indented, text
 from dbt_auto_cdc.state import (
+    Ask,
     ChangeFeed,
     Column,
     Control,
@@ -38,15 +39,13 @@ from dbt_auto_cdc.state import (
     Position,
     Reading,
     Relations,
+    Rows,
     State,
     was_fed,
 )
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.bridge import Model
-
-Rows = Sequence[Sequence[object]]
-Ask = Callable[[str], Rows]
 
 
 @dataclass(frozen=True)

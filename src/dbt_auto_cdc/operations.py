@@ -15,7 +15,7 @@ from dbt_auto_cdc.engines import required
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.materializations import adopt, clone, forget, journal, move, reset, trim
 from dbt_auto_cdc.materializations.tables import Table
-from dbt_auto_cdc.observe import Ask, Existing, describe, knows_feed, observe, positions_of, there_now
+from dbt_auto_cdc.observe import Existing, describe, knows_feed, observe, positions_of, there_now
 from dbt_auto_cdc.relations import Beside, quarantine_identifier, relations_of
 from dbt_auto_cdc.repeats import begun_again
 from dbt_auto_cdc.resolve import sequence_columns
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dbt_auto_cdc.bridge import Model
     from dbt_auto_cdc.execute import Outcome
     from dbt_auto_cdc.plan import Plan
-    from dbt_auto_cdc.state import State
+    from dbt_auto_cdc.state import Ask, State
 
 
 # What a target is called that keeps neither the latest row of a key nor its history.

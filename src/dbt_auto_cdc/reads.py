@@ -12,12 +12,12 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.state import Position, Reading, Relations
+from dbt_auto_cdc.state import Ask, Position, Reading, Relations
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.engines.base import Engine
@@ -128,7 +128,7 @@ class Around:
     model: str
     relations: Relations
     engine: Engine
-    ask: Callable[[str], Sequence[Sequence[object]]]
+    ask: Ask
     goes_on: bool
     appends: bool
     whole: frozenset[str] = frozenset()

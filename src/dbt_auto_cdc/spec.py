@@ -928,6 +928,12 @@ def build(
     return (None if problems or unknown else spec(**values)), problems
 
 
+def written_option(config: Mapping[str, Any], name: str) -> Any:
+    """Return one option of a model's config, which may stand under `meta`; None where it stands nowhere."""
+    value = config.get(name)
+    return (config.get("meta") or {}).get(name) if value is None else value
+
+
 def _merged(
     options: Mapping[str, object],
     config: Mapping[str, object],

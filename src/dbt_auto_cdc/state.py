@@ -6,12 +6,15 @@ Not here: how it is observed (macros) or what follows from it (`materializations
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from dbt_auto_cdc.plan import Fault, Step
 
 FORMAT_VERSION = 1
+Rows = Sequence[Sequence[object]]
+Ask = Callable[[str], Rows]
+"""What gives the rows of one query: the engine, which is asked through dbt."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.relations import feed_identifier
 from dbt_auto_cdc.sql import all_of, text
+from dbt_auto_cdc.state import Ask
 
 _WRITE = "write a version, such as 3, or a time in UTC, such as '2026-03-01 12:00'"
 
@@ -52,7 +53,7 @@ def table_changes(  # noqa: PLR0913 - one call from Jinja, all by name
     exists: bool,
     start: object,
     end: object,
-    ask: Callable[[str], Sequence[Sequence[object]]],
+    ask: Ask,
 ) -> str:
     """Return a feed's rows from `start` to `end`, both included, as a sub-query; to the last one without `end`.
 

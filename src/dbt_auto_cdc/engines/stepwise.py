@@ -12,6 +12,7 @@ from typing import Any
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import NEXT, Engine
 from dbt_auto_cdc.errors import ANOTHER_RUN, AutoCdcError
+from dbt_auto_cdc.spec import written_option
 from dbt_auto_cdc.sql import Query, all_of, code_of, comma
 
 # What their steps are not written down for, or what is spelled too differently: aggregates of lists, passing views.
@@ -61,8 +62,7 @@ class Stepwise(Engine):
 
     def problems_of(self, config: Mapping[str, Any]) -> list[str]:
         """Return what is wrong with options that are not ours alone to read."""
-        given = [options.get("event_log") for options in (config, config.get("meta") or {})]
-        if True not in given:
+        if written_option(config, "event_log") is not True:
             return []
         return [f"event_log is true, and there is no event log on {self.name}; leave it out there"]
 

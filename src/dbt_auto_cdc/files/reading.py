@@ -36,10 +36,9 @@ from dbt_auto_cdc.plan import Fault, Step
 from dbt_auto_cdc.reads import Around, Read
 from dbt_auto_cdc.spec import SPECS
 from dbt_auto_cdc.sql import comma, text
-from dbt_auto_cdc.state import Position, Reading
+from dbt_auto_cdc.state import Ask, Position, Reading
 
 KIND = "files"
-Ask = Callable[[str], Sequence[Sequence[object]]]
 
 # Where files are read once. Everywhere else, and for whole dumps, they are all read whenever the SQL is.
 _STEP_BY_STEP = ("auto_cdc", "append_flow", "replace_using")

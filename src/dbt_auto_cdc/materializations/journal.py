@@ -41,11 +41,10 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import ANOTHER_RUN, AutoCdcError
 from dbt_auto_cdc.materializations.row_changes import UNION, RowChanges
-from dbt_auto_cdc.observe import Ask
 from dbt_auto_cdc.plan import Plan, Rule, Step, Turn, Write, whenever_sent
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.sql import Query, comma
-from dbt_auto_cdc.state import State
+from dbt_auto_cdc.state import Ask, State
 
 WORKING = (names.TARGET_CHANGES, names.COMPANION_CHANGES)
 _NOTED = "write down what is left to do"

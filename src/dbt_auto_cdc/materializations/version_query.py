@@ -13,11 +13,11 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
 from dbt_auto_cdc.execute import Outcome, Send
-from dbt_auto_cdc.observe import Ask, describe
+from dbt_auto_cdc.observe import describe
 from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.relations import working_relation
 from dbt_auto_cdc.sql import Query, indented
-from dbt_auto_cdc.state import Relations
+from dbt_auto_cdc.state import Ask, Relations
 
 VERSION = "version"
 NO_VERSION = f"select null as {VERSION} where false"

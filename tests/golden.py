@@ -21,7 +21,7 @@ from dbt_auto_cdc.engines import required
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.materializations import tables
 from dbt_auto_cdc.materializations.tables import Table
-from dbt_auto_cdc.plan import Plan
+from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.relations import relations_of, working_relation
 from dbt_auto_cdc.spec import parse
 from dbt_auto_cdc.sql import code_of
@@ -211,12 +211,18 @@ def scans() -> str:
 
 def _sent(plan: Plan) -> list[str]:
     engine = engine_of("snowflake")
-    return [sql for step in (*plan.steps, *plan.closing) for sql in engine.statements(step.sql)]
+    return [sql for step in (*_usual(plan), *plan.closing) for sql in engine.statements(step.sql)]
+
+
+def _usual(plan: Plan) -> list[Step]:
+    """Return the steps without those of another way that is gone where something is odd."""
+    odd = {name for step in plan.steps for name in step.unless}
+    return [step for step in plan.steps if not step.only_if or not odd.issuperset(step.only_if)]
 
 
 def _scanning(plan: Plan, relation: str) -> Iterator[str]:
     """Yield the names of the steps that read a relation, and how often where that is more than once."""
-    for step in plan.steps:
+    for step in _usual(plan):
         read = re.findall(rf"(?:from|join|merge into|update) shop\.{relation}\b", code_of(step.sql))
         if read:
             name = re.sub(r"shop\.\S+", lambda found: _WORDS.get(found[0], found[0]), step.name)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from dbt_auto_cdc.errors import AutoCdcError, said_by
-from dbt_auto_cdc.plan import Plan, Step, Turn, is_met
+from dbt_auto_cdc.plan import Plan, Step, Turn
 from dbt_auto_cdc.spec import Expectation
 
 
@@ -145,7 +145,7 @@ def _send_all(  # noqa: PLR0913 - what `execute` takes, by name
     """Send the plan's statements, and note the names of those that were sent, whatever became of them."""
     begun = time.perf_counter() - passed
     for number, step in enumerate(plan.steps, start=1):
-        if not is_met(step.only_if, outcome.measures):
+        if not step.is_sent(outcome.measures):
             continue
         started = time.perf_counter()
         if tell and started - begun > _LONG:

@@ -38,7 +38,7 @@ def explain(plan: Plan, relations: Relations, kind: str) -> str:
 def _table(plan: Plan, relations: Relations) -> list[str]:
     rows = [("", "statement", "writes", "only if")]
     for number, step in enumerate(plan.steps, start=1):
-        rows.append((str(number), step.title, _writes(step, relations), " or ".join(step.only_if)))
+        rows.append((str(number), step.title, _writes(step, relations), step.condition))
     rows += [("end", step.title, _writes(step, relations), "") for step in plan.closing]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return [

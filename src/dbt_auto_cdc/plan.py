@@ -51,7 +51,9 @@ class Write:
 
     `gone` gives the locators of rows that go, `born` gives rows that come, in `columns`; `ended` gives locators with
     the values that `columns` get in these rows. `apart` says that nothing a run does to the relation is said twice:
-    each row that comes or ends is told like no other of these, and none goes.
+    each row that comes or ends is told like no other of these, and none goes. `odd` names the measure that is above
+    zero unless the same holds of rows that go and come, and each that comes takes the place of just one that is there,
+    or of none if it is `added`; such a step is left out only if it has no row.
     """
 
     columns: tuple[str, ...] = ()
@@ -59,6 +61,8 @@ class Write:
     born: Query | None = None
     ended: Query | None = None
     apart: bool = False
+    odd: str = ""
+    added: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,8 @@ class Step:
     the number of rows it wrote adds to. `writes` says what it does to rows of a target that goes on, `keeps` the same
     of its companion; one that `settles` may be sent twice, and reads no table but the one that it writes. One that has
     only to change a note of the companion has in `told` the note's kind and its new text. Its `parts`
-    follow the statement's beginning, those that are not left out, with a union between them.
+    follow the statement's beginning, those that are not left out, with a union between them. `unless` names measures
+    like `only_if`: the statement is not sent if one of them is above zero.
     """
 
     name: str
@@ -100,6 +105,7 @@ class Step:
     settles: bool = False
     told: tuple[str, str] | None = None
     parts: tuple[Part, ...] = ()
+    unless: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -110,6 +116,16 @@ class Step:
     def text(self) -> str:
         """The statement with its name as a comment above it."""
         return f"-- auto_cdc: {self.title}\n{self.sql}"
+
+    @property
+    def condition(self) -> str:
+        """What has to be measured for the statement to be sent, in words."""
+        unless = f"unless {' or '.join(self.unless)}" if self.unless else ""
+        return ", ".join(filter(None, (" or ".join(self.only_if), unless)))
+
+    def is_sent(self, measures: Mapping[str, int]) -> bool:
+        """Tell whether the statement is sent."""
+        return is_met(self.only_if, measures) and not any(measures.get(name) for name in self.unless)
 
     def among(self, measures: Mapping[str, int]) -> Step:
         """Return the step with those of its parts whose measures are above zero, as one statement."""
@@ -198,7 +214,7 @@ class Plan:
         """The whole plan as text, for a person to read."""
         lines = [f"-- auto_cdc: model {self.model}: {self.action}"]
         for step in (*self.steps, *self.closing):
-            condition = f"  (only if {' or '.join(step.only_if)})" if step.only_if else ""
+            condition = f"  (only if {step.condition})" if step.condition else ""
             sql = step.script
             lines.append(f"\n-- {step.title}{condition}\n{sql}{'' if sql.endswith(';') else ';'}")
         return "\n".join(lines) + "\n"

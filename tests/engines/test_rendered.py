@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import duckdb
@@ -96,8 +96,8 @@ AT_ONCE = [
 ]
 
 
-def lent(adapter_type: str) -> Engine:
-    """Return an engine with DuckDB's types, catalog and quotes in the place of its own."""
+def lent(adapter_type: str, **facts: Any) -> Engine:
+    """Return an engine with DuckDB's types, catalog and quotes in the place of its own, and facts of another one."""
     engine = engine_for(adapter_type)
     assert engine is not None
 
@@ -113,7 +113,7 @@ def lent(adapter_type: str) -> Engine:
         has_equality = Engine.has_equality
         utc_now = DuckDB.utc_now
 
-    return Lent(**{**vars(engine), "moment_type": "timestamp"})
+    return Lent(**{**vars(engine), "moment_type": "timestamp", **facts})
 
 
 class Borrowed:
@@ -144,9 +144,9 @@ class Borrowed:
 
 
 @contextmanager
-def borrowed(monkeypatch: pytest.MonkeyPatch, adapter_type: str) -> Iterator[Borrowed]:
+def borrowed(monkeypatch: pytest.MonkeyPatch, adapter_type: str, **facts: Any) -> Iterator[Borrowed]:
     """Give a DuckDB that is planned for as another engine is."""
-    engine = lent(adapter_type)
+    engine = lent(adapter_type, **facts)
     with monkeypatch.context() as patched, duckdb.connect(config={"threads": 1}) as raw:
         raw.execute(MACROS)
         for place in (
@@ -231,28 +231,68 @@ def model_of(mode: str) -> str:
 @pytest.mark.parametrize("mode", MODES)
 def test_streams_that_are_stopped(monkeypatch: pytest.MonkeyPatch, mode: str, adapter_type: str) -> None:
     """The statements keep the tables that they should, also where a run is stopped between any two of them."""
-    expected, config = right(mode), MODES[mode]
-    source, longest, stops = random.Random(f"{mode} {adapter_type}"), 10, 0
+    expected, source = right(mode), random.Random(f"{mode} {adapter_type}")
     with borrowed(monkeypatch, adapter_type) as connection:
-        target = Direct(connection)  # type: ignore[arg-type]
-        for number in range(RUNS):
-            fill(connection, number, mode)
-            connection.written, connection.stop_after = 0, source.randint(0, longest - 1)
-            try:
-                target.run(config, sql=model_of(mode))
-            except Stopped:
-                connection.written, connection.stop_after = 0, None
-                target.run(config, sql=model_of(mode))
-                stops += 1
-            longest, connection.stop_after = connection.written, None
-            assert expected[number] == rows(target), number
-        ((turn,),) = connection.execute(
-            "select __auto_cdc_control from target__auto_cdc where __auto_cdc_kind = 'journal'"
-        ).fetchall()
-        assert not journal.is_left(turn)
-        kept = {"target__auto_cdc_quarantine"} if "expectations" in mode else set()
-        assert {"feed", "target", "target__auto_cdc", *kept} == set(tables_of(connection))  # type: ignore[arg-type]
+        assert_right(connection, mode, expected, source)
+
+
+def test_streams_to_which_rows_are_added_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same where rows that change and rows that come are merged by statements of their own, as on Spark."""
+    expected = right("scd1_plain")
+    with borrowed(monkeypatch, "snowflake", adds_apart=True) as connection:
+        assert_right(connection, "scd1_plain", expected, random.Random("apart"))
+
+
+def assert_right(
+    connection: Borrowed, mode: str, expected: list[list[tuple[str, ...]]], source: random.Random
+) -> None:
+    """A stream of events, of which many runs are stopped, leaves what it should, and nothing else."""
+    config, longest, stops = MODES[mode], 10, 0
+    target = Direct(connection)  # type: ignore[arg-type]
+    for number in range(RUNS):
+        fill(connection, number, mode)
+        connection.written, connection.stop_after = 0, source.randint(0, longest - 1)
+        try:
+            target.run(config, sql=model_of(mode))
+        except Stopped:
+            connection.written, connection.stop_after = 0, None
+            target.run(config, sql=model_of(mode))
+            stops += 1
+        longest, connection.stop_after = connection.written, None
+        assert expected[number] == rows(target), number
+    ((turn,),) = connection.execute(
+        "select __auto_cdc_control from target__auto_cdc where __auto_cdc_kind = 'journal'"
+    ).fetchall()
+    assert not journal.is_left(turn)
+    kept = {"target__auto_cdc_quarantine"} if "expectations" in mode else set()
+    assert {"feed", "target", "target__auto_cdc", *kept} == set(tables_of(connection))  # type: ignore[arg-type]
     assert stops > RUNS // 2
+
+
+@pytest.mark.parametrize("adds_apart", [False, True])
+def test_rows_that_are_odd(monkeypatch: pytest.MonkeyPatch, adds_apart: bool) -> None:
+    """A second row of a key, or one that is gone: a run that touches the key leaves one, wherever it is stopped."""
+    config, kinds = MODES["scd1_plain"], {1: "U", 2: "D", 3: "U", 4: "U", 5: "U"}
+    first = [{"id": key, "part": "3", "v": "a", "op": "I", "seq": 1} for key in (1, 2, 3, 4, 6)]
+    then = [{"id": key, "part": "3", "v": "b", "op": kind, "seq": 2} for key, kind in kinds.items()]
+    with borrowed(monkeypatch, "snowflake", adds_apart=adds_apart) as connection:
+        target = Direct(connection)  # type: ignore[arg-type]
+        # A run begins with its stage, writes its note, and is done after four more statements.
+        for is_doubled, after in ((False, MOST), *((True, number) for number in range(2, 6))):
+            create_table(connection, "feed", COLUMNS, first)  # type: ignore[arg-type]
+            target.run(config, full_refresh=True)
+            connection.execute("delete from target where id = 3")
+            if is_doubled:
+                connection.execute("insert into target select * from target where id <> 4")
+            create_table(connection, "feed", COLUMNS, then)  # type: ignore[arg-type]
+            connection.stop_after = after
+            with suppress(Stopped):
+                target.run(config)
+            connection.stop_after = None
+            target.run(config)
+            left = sorted((row["id"], row["v"]) for row in target.rows())
+            untouched = [(6, "a")] * (1 + is_doubled)
+            assert [*((key, "b") for key in (1, 3, 4, 5)), *untouched] == left, (is_doubled, after)
 
 
 @contextmanager

@@ -222,9 +222,9 @@ def test_a_second_row_of_a_key_and_one_that_is_gone(connection: Connection) -> N
     target, options = Direct(connection), EVENTS | {"apply_as_deletes": "v = 'gone'"}
     deliver(connection, FIRST)
     target.run(options)
-    connection.execute("insert into target values (1, 'hand', 1)")
+    connection.execute("insert into target values (1, 'hand', 1), (3, 'hand', 1)")
     connection.execute("delete from target where id = 2")
     deliver(connection, [(1, "z", 5), (2, "gone", 6), (3, "gone", 7)])
     figures = target.run(options).figures
     assert [{"id": 1, "v": "z", "seq": 5}] == target.rows()
-    assert (1, 1) == (figures["num_upserted_rows"], figures["num_deleted_rows"])
+    assert (1, 2) == (figures["num_upserted_rows"], figures["num_deleted_rows"])

@@ -37,7 +37,8 @@ class Engine:
     that mean too much for it: of some, as in `equal_sequence=append`, one value. One that `merges` does what is written
     down in one statement; `layout` is how the target's rows lie, as the model has it configured, and `text_limit` how
     many bytes a text has at most, if there is a limit. One that `replaces_tables` puts a new table in the place of one
-    that is there at once. `scratch` is where a query's columns are told, by a relation beside the target.
+    that is there at once. One that `adds_apart` changes rows faster where none are added in the same statement.
+    `scratch` is where a query's columns are told, by a relation beside the target.
     `moment_type` is the type of a time in UTC. `is_run` says that this repository's tests run on it.
     With `marks_runs` transactions that write the same rows conflict, and those that add the same rows do not: there a
     run that writes also writes the record of its companion anew. `conflict` is a pattern of what an engine says, in
@@ -62,6 +63,7 @@ class Engine:
     moment_type: str = "timestamp"
     alters_tables: bool = True
     replaces_tables: bool = True
+    adds_apart: bool = False
     table_options: str = ""
     companion_options: str = ""
     is_run: bool = True

@@ -74,6 +74,7 @@ class Spark(Stepwise):
             companion_options=f" using {chosen}{self._properties(of_companion)}",
             alters_tables=chosen == "iceberg",
             replaces_tables=chosen == "iceberg",
+            adds_apart=chosen == "iceberg",
             comparable_structs=chosen == "iceberg",
         )
 
@@ -125,14 +126,17 @@ class Spark(Stepwise):
     def is_at(self, alias: str, identity: Iterable[tuple[str, str]], place: str, *, apart: bool) -> str:
         """Return the condition that a row stands at a place: of column by column, by which large tables are joined.
 
-        Whoever joins by a value and by whether it is null sorts by both, so that the kind of a row without a key is
-        looked at when it was found.
+        Whoever joins by a value and by whether it is null sorts by both, so that keys, which are never null, are only
+        compared, and the kind of a row without one is looked at when it was found.
         """
         if not self.comparable_structs:
             return super().is_at(alias, identity, place, apart=apart)
-        is_same = [f"{alias}.{name} <=> {place}.at_{n}" for n, (name, _) in enumerate(identity)]
+        columns = [name for name, _ in identity]
+        is_same = [f"{alias}.{name} <=> {place}.at_{n}" for n, name in enumerate(columns)]
         if not apart:
             return all_of(is_same)
+        if columns[-1] != names.KIND:
+            return all_of(f"{alias}.{name} = {place}.at_{n}" for n, name in enumerate(columns))
         return all_of([*is_same[:-1], f"({place}.at_0 is not null or {is_same[-1]})"])
 
     # names and values

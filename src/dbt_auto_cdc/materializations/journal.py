@@ -86,12 +86,15 @@ def journaled(
         return _appended(job, target, first, settled, frees=frees)
     whenever = whenever_sent([*(step for step, _ in (*target.writes, *companion.writes)), *settled])
     written_down = (*target.wrote_down(whenever), *companion.wrote_down(whenever))
-    changes_target = [(f"change {target.relation}", sql) for sql in target.applied()]
-    free = frees((*first, *written_down, *(Step(name, sql) for name, sql in changes_target)))
+    changes_target = [
+        Step(f"change {target.relation}", sql, target.odd or whenever) for sql in target.applied()
+    ]
+    # Of two ways to do it one is gone.
+    ways = [target.as_told(), changes_target] if target.odd else [changes_target]
+    free = frees((*first, *written_down, *changes_target))
     run, rest = job.state.run, _noted(job, [], frees=free)
     is_done_with_it = bool(companion.writes) and job.engine.merges
-    to_do = [
-        *changes_target,
+    then = [
         *((step.name, _settled(job, step)) for step in settled),
         *(
             (f"change {companion.relation}", sql)
@@ -103,14 +106,20 @@ def journaled(
             else [("note that all is written", _changed(job.engine, job.companion, rest, is_of(run)))]
         ),
     ]
-    note, rests = _noted(job, to_do, frees=free), _rests(job.engine, free)
+    notes = [_noted(job, [*((step.name, step.sql) for step in way), *then], frees=free) for way in ways]
+    noting = [
+        _noting(job, notes[0], whenever, unless=target.odd),
+        *(_noting(job, note, target.odd) for note in notes[1:]),
+    ]
+    rests = _rests(job.engine, free)
     crossed_off = Step(_CROSSED_OFF, _crossed_off(job.engine, job.companion, run), whenever)
     return (
         *_freed_before(job),
         *first,
         *written_down,
-        *_taking_turns(job, note, whenever),
-        *(Step(name, sql, whenever) for name, sql in to_do),
+        *_taking_turns(job, noting, whenever),
+        *(step for way in ways for step in way),
+        *(Step(name, sql, whenever) for name, sql in then),
         *_freed(free),
         *(() if rests else (crossed_off,)),
     ), _turn(job, free, taken_over=_TAKEN_OVER, ends="" if rests else _CROSSED_OFF)
@@ -132,13 +141,19 @@ def _freed(free: str) -> tuple[Step, ...]:
     return (Step("free the working tables", free),) if free else ()
 
 
-def _taking_turns(job: Job, note: str, whenever: tuple[str, ...]) -> tuple[Step, ...]:
-    """Put a note into the companion if nobody wrote since it was read, and give up if somebody did.
+def _noting(job: Job, note: str, only_if: tuple[str, ...] = (), *, unless: tuple[str, ...] = ()) -> Step:
+    """Put a note into the companion if nobody wrote since that was read."""
+    sql = _changed(job.engine, job.companion, note, _says(job.state.turn))
+    return Step(_NOTED, sql, only_if, unless=unless)
+
+
+def _taking_turns(job: Job, noting: Iterable[Step], whenever: tuple[str, ...]) -> tuple[Step, ...]:
+    """Put a note into the companion, and give up if somebody wrote since that was read.
 
     After that no run can write that began before, so that what such runs left can be dropped.
     """
     return (
-        Step(_NOTED, _changed(job.engine, job.companion, note, _says(job.state.turn)), whenever),
+        *noting,
         _see_whose_turn(job.companion, is_of(job.state.run), whenever),
         *_left_over(job, whenever),
     )
@@ -256,7 +271,7 @@ def _appended(
     ]
     steps = (
         *first,
-        *_taking_turns(job, note, ()),
+        *_taking_turns(job, [_noting(job, note)], ()),
         *((Step("take back what came from runs that were taken back", again),) if lost else ()),
         *added,
         *(Step(name, sql) for name, sql in rest),

@@ -12,10 +12,11 @@ from functools import cached_property
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
-from dbt_auto_cdc.plan import Part, Step, Write
+from dbt_auto_cdc.plan import Part, Step, Write, whenever_sent
 from dbt_auto_cdc.sql import Query, comma, indented, is_read
 
 GONE, BORN, ENDED, DONE = "gone", "born", "ended", "done"
+_DELETED = f"when matched and src.{names.ACTION} = '{GONE}' then delete"
 UNION = "\nunion all\n"
 _NO_ROW = "(select 1 as one) as nothing\nwhere false"
 
@@ -63,14 +64,23 @@ class RowChanges:
             if query is not None
         ]
         reads = any(is_read(relation, query) for relation in self.changing for query in queries)
-        return self.engine.merges and len({step.only_if for step, _ in self.writes}) == 1 and not reads
+        left_out = {step.only_if for step, write in self.writes if not write.odd}
+        return self.engine.merges and len(left_out) <= 1 and not reads
+
+    @property
+    def odd(self) -> tuple[str, ...]:
+        """The measures that are above zero where the rows that are there are not as the run expects them."""
+        is_told = self.is_settled and all(write.odd for _, write in self.writes)
+        return tuple(dict.fromkeys(write.odd for _, write in self.writes)) if is_told else ()
 
     @property
     def _source(self) -> str:
         """The rows that go, come and end, as something to select from."""
-        if not self.is_settled:
-            return self.table
-        return f"(\n{indented(UNION.join(part.sql for part in self._parts()))}\n) as changes"
+        return self._settled(self._parts()) if self.is_settled else self.table
+
+    @staticmethod
+    def _settled(parts: Iterable[Part]) -> str:
+        return f"(\n{indented(UNION.join(part.sql for part in parts))}\n) as changes"
 
     @property
     def is_apart(self) -> bool:
@@ -111,11 +121,12 @@ class RowChanges:
                 measures=True,
             )
 
-    def _parts(self) -> list[Part]:
-        """Return the SELECTs of the rows of all steps."""
+    def _parts(self, *, added: bool | None = None) -> list[Part]:
+        """Return the SELECTs of the rows of all steps, or of those whose rows are `added`, or are not."""
         return [
             Part(sql, step.only_if)
             for number, (step, write) in enumerate(self.writes)
+            if added is None or write.added == added
             for sql in self._rows(number, write)
         ]
 
@@ -164,31 +175,56 @@ class RowChanges:
             return []
         if not self.engine.merges:
             return self._applied_in_parts()
-        columns = ", ".join(self.types)
         if self.is_apart:
-            source = self._each_once
-            matched = [self._updated(BORN, [name for name in self.types if name not in self.identity])]
+            source = [self._each_once(self._source)]
+            cases = self._overwritten
         else:
             source = self._each_told
-            matched = [f"when matched and src.{names.ACTION} = '{GONE}' then delete"]
+            cases = [_DELETED]
         if self._ending:
-            matched.append(self._updated(ENDED, self._ending))
+            cases.append(self._updated(ENDED, self._ending))
         if done:
             is_note, note = done
             source.append(self._done(note))
-            matched.append(self._updated(DONE, [names.CONTROL], only_if=f" and {is_note}"))
-        values = ", ".join(f"src.{name}" for name in self.types)
-        union, place = UNION.join(source), f"src.{names.LOCATOR}"
+            cases.append(self._updated(DONE, [names.CONTROL], only_if=f" and {is_note}"))
+        return [self._merged(UNION.join(source), [*cases, self._inserted], apart=self.is_apart)]
+
+    def as_told(self) -> list[Step]:
+        """Return the steps that do it where no measure says that what is there is `odd`: rows change where they are.
+
+        Where the engine adds rows apart, they are merged by themselves. A statement of the others only looks for those
+        that change, to which a large table need not be sorted, and one that finds nothing to change only adds.
+        """
+        if not self.engine.adds_apart:
+            cases = [_DELETED, *self._overwritten, self._inserted]
+            return [self._as_told("change", cases, added=None)]
         return [
-            "\n".join(
-                [
-                    f"merge into {self.relation} as tgt using (\n{union}\n) as src",
-                    f"on {self.engine.is_at('tgt', self.identity.items(), place, apart=self.is_apart)}",
-                    *matched,
-                    f"when not matched and src.{names.ACTION} = '{BORN}' then insert ({columns}) values ({values})",
-                ]
-            )
+            self._as_told("change", [_DELETED, *self._overwritten], added=False),
+            self._as_told("add to", [*self._overwritten, self._inserted], added=True),
         ]
+
+    def _as_told(self, what: str, cases: list[str], *, added: bool | None) -> Step:
+        source = self._each_once(self._settled(self._parts(added=added)))
+        only_if = whenever_sent([step for step, write in self.writes if added in (None, write.added)])
+        sql = self._merged(source, cases, apart=True)
+        return Step(f"{what} {self.relation}", sql, only_if, unless=self.odd)
+
+    def _merged(self, source: str, cases: Iterable[str], *, apart: bool) -> str:
+        place = f"src.{names.LOCATOR}"
+        is_at = self.engine.is_at("tgt", self.identity.items(), place, apart=apart)
+        merge = f"merge into {self.relation} as tgt using (\n{source}\n) as src\non {is_at}"
+        return "\n".join([merge, *cases])
+
+    @property
+    def _overwritten(self) -> list[str]:
+        """The case of a row that takes the place of the one that is told like it; none where nothing else tells it."""
+        changing = [name for name in self.types if name not in self.identity]
+        return [self._updated(BORN, changing)] if changing else []
+
+    @property
+    def _inserted(self) -> str:
+        columns, values = ", ".join(self.types), ", ".join(f"src.{name}" for name in self.types)
+        return f"when not matched and src.{names.ACTION} = '{BORN}' then insert ({columns}) values ({values})"
 
     @staticmethod
     def _updated(action: str, columns: Iterable[str], *, only_if: str = "") -> str:
@@ -205,10 +241,9 @@ class RowChanges:
         columns = f"{', '.join(self.types)}, {place}, '{DONE}' as {names.ACTION}"
         return f"select {columns}\nfrom (\nselect\n    {values}\n) as own"
 
-    @property
-    def _each_once(self) -> list[str]:
+    def _each_once(self, source: str) -> str:
         """The rows of the merge where no two of them are told alike: one that comes takes the place of itself."""
-        return [f"select {', '.join(self.types)}, {names.LOCATOR}, {names.ACTION}\nfrom {self._source}"]
+        return f"select {', '.join(self.types)}, {names.LOCATOR}, {names.ACTION}\nfrom {source}"
 
     @property
     def _each_told(self) -> list[str]:

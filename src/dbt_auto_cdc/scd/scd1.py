@@ -14,7 +14,8 @@ from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, any_of, comma, indented
 
 TRUNCATION = "truncation"
-_DELETED_KEYS = "num_deleted_keys"
+# Touched keys that may have a row to be changed, those that get one, and those whose rows are not as they should be.
+_KNOWN, _ADDED, _ODD = "num_known_keys", "num_added_keys", "num_odd_keys"
 FEW = 100_000
 """How many rows of a feed are sorted faster than a table is filled with the places of those that count."""
 
@@ -63,6 +64,7 @@ def stage(job: Job) -> Step:
             is_new=f"({stored} is null or {sequence} is null or {sequence} > {stored})",
             is_late=f"coalesce({sequence} < {head}, false)",
             locator=job.at_remembered("cmp"),
+            more={names.SHOWS: f"coalesce(cmp.{names.KIND} = 'upsert', false)"} if _expects(job) else {},
         ),
         among_key=among_key,
     )
@@ -79,6 +81,11 @@ def _wins_in_stage(job: Job) -> bool:
     expected = job.state.expected_rows
     is_small = job.overwrites and not job.builds and expected is not None and expected <= FEW
     return is_small or not job.engine.transactions
+
+
+def _expects(job: Job) -> bool:
+    """Whether the stage tells which keys should have a row by now, for statements that rely on it."""
+    return _wins_in_stage(job) and not (job.builds or job.overwrites)
 
 
 def _among_key(job: Job) -> dict[str, str]:
@@ -145,11 +152,11 @@ def winners(job: Job) -> Step:
     )
 
 
-def _won(job: Job) -> str:
-    """The winners, as something to select from."""
+def _won(job: Job, *more: str) -> str:
+    """The winners, as something to select from, with more columns of the stage."""
     if not _wins_in_stage(job):
         return job.working(names.WINNERS)
-    columns = [*job.keys, *changes.EVENT, *(() if job.builds else (names.HIDDEN,))]
+    columns = [*job.keys, *changes.EVENT, *(() if job.builds else (names.HIDDEN,)), *more]
     table, is_event = _source(job)
     won = f"select {', '.join(of('evt', columns))}\nfrom {table} as evt\nwhere {is_event} and {_is_first('evt')}"
     return f"(\n{indented(won)}\n)"
@@ -167,7 +174,7 @@ def judged(job: Job) -> tuple[Step, ...]:
         return (
             check.glance(job, {} if job.builds else _written(job)),
             check.dispute(job, repeated, winners=won),
-            *(() if job.builds or job.overwrites else (_count_deleted(job),)),
+            *((_look_at_target(job),) if _expects(job) else ()),
         )
     if job.builds or _deletes_as_found(job):
         return (winners(job), check.check(job, repeated, winners=won))
@@ -184,15 +191,37 @@ def _written(job: Job) -> dict[str, str]:
     """
     wins = f"evt.{names.PLACE} = 1 and evt.{names.KIND}"
     written = {job.spec.COUNTS: f"{wins} = 'upsert'"}
-    if not job.overwrites:
-        written[_DELETED_KEYS] = f"{wins} = 'delete'"
+    if _expects(job):
+        written[_KNOWN] = f"evt.{names.PLACE} = 1 and (evt.{names.KIND} = 'delete' or evt.{names.SHOWS})"
+        written[_ADDED] = f"{wins} = 'upsert' and not evt.{names.SHOWS}"
     return written
 
 
-def _count_deleted(job: Job) -> Step:
-    """Count the target's rows of deleted keys: some may be gone by hand, or were never there."""
-    count = f"select count(*) as num_deleted_rows\nfrom {_gone(job)}\nwhere {names.KIND} = 'delete'"
-    return Step("count the rows of deleted keys", count, (_DELETED_KEYS,), measures=True)
+def _look_at_target(job: Job) -> Step:
+    """Count the target's rows of deleted keys, and touched keys whose rows are not as they should be.
+
+    Somebody may have put in a second row of a key, or have deleted the one that is to be changed.
+    """
+    won, is_changed = _won(job, names.SHOWS), f"{names.SHOWS} and {names.KIND} = 'upsert'"
+    told = ", ".join(of("won", [*job.keys, names.KIND, names.SHOWS]))
+    there = (
+        f"select {told}, count(*) as {names.COPIES}\nfrom {job.target} as tgt\n"
+        f"join {won} as won on {job.same_key('won', 'tgt')}\ngroup by {told}"
+    )
+    columns = [
+        f"coalesce(sum(case when {names.KIND} = 'delete' then {names.COPIES} end), 0) as num_deleted_rows",
+        f"count(case when {names.COPIES} > 1 then 1 end) as num_doubled",
+        f"count(case when {is_changed} then 1 end) as num_found",
+    ]
+    odd = f"num_doubled + num_expected - num_found as {_ODD}"
+    query = (
+        Query()
+        .then("there", there)
+        .then("counted", f"select\n    {comma(columns)}\nfrom there")
+        .then("expected", f"select count(*) as num_expected\nfrom {won} as won where {is_changed}")
+        .then("looked", f"select num_deleted_rows, {odd}\nfrom counted\ncross join expected")
+    )
+    return Step("count the rows of the touched keys", query.render(), (check.NEW,), measures=True)
 
 
 def _deletes_as_found(job: Job) -> bool:
@@ -226,11 +255,11 @@ def gone_rows(job: Job, only_if: tuple[str, ...] = ()) -> tuple[Step, ...]:
     return (Step("find the rows of the touched keys", filled, only_if),)
 
 
-def rows(job: Job) -> Query:
-    """Return the rows to be written to the target: the winners' values, read now."""
+def rows(job: Job, only: str = "") -> Query:
+    """Return the rows to be written to the target: the winners' values, read now; of a stage that tells them, some."""
     table, is_event = _source(job)
     if _wins_in_stage(job):
-        won = f"{is_event} and {_is_first('evt')} and evt.{names.KIND} <> 'delete'"
+        won = f"{is_event} and {_is_first('evt')} and evt.{names.KIND} <> 'delete'{only}"
         return Query().then(
             "rows", f"select {', '.join(of('evt', job.output))}\nfrom {table} as evt\nwhere {won}"
         )
@@ -275,6 +304,8 @@ def apply(job: Job, removed: tuple[Step, ...] | None = None) -> tuple[Step, ...]
 
 
 def _write(job: Job) -> tuple[Step, ...]:
+    if _expects(job):
+        return _write_as_expected(job)
     if not _deletes_as_found(job):
         return write(job, rows(job))
     new = (check.NEW,)
@@ -288,6 +319,18 @@ def _write(job: Job) -> tuple[Step, ...]:
     return (
         writes.delete_touched(job, title, won, only_if=new),
         writes.insert(job, "insert the rows", rows(job), only_if=new, counts="num_upserted_rows"),
+    )
+
+
+def _write_as_expected(job: Job) -> tuple[Step, ...]:
+    """Change the rows of keys that have one where they are; the target was looked at for those that are odd."""
+    gone = f"select {job.at('won')} from {_won(job)} as won where won.{names.KIND} = 'delete'"
+    old, new = (rows(job, f" and {is_shown}evt.{names.SHOWS}") for is_shown in ("", "not "))
+    known, title = (_KNOWN,), "delete the rows of deleted keys"
+    return (
+        writes.delete(job, title, Query().then("gone", gone), only_if=known, odd=_ODD),
+        writes.insert(job, "change the rows of known keys", old, only_if=known, odd=_ODD, added=False),
+        writes.insert(job, "insert the rows of new keys", new, only_if=(_ADDED,), odd=_ODD),
     )
 
 
@@ -320,10 +363,10 @@ def write(job: Job, written: Query) -> tuple[Step, ...]:
     located = f"select {names.LOCATOR} from {_gone(job)}"
     if not job.engine.transactions:
         located = f"select {job.at('won')} from {_won(job)} as won"
-    gone, counts = Query().then("gone", located), "" if _wins_in_stage(job) else job.spec.COUNTS
+    gone = Query().then("gone", located)
     return (
         writes.delete(job, "delete the rows of the touched keys", gone, only_if=(check.NEW,)),
-        writes.insert(job, "insert the rows", written, only_if=(check.NEW,), counts=counts),
+        writes.insert(job, "insert the rows", written, only_if=(check.NEW,), counts=job.spec.COUNTS),
     )
 
 

@@ -39,10 +39,12 @@ def alter(job: Job, name: str, altered: Query, *, column: str, only_if: tuple[st
     return Step(name, sql, only_if, keeps=Write((column,), ended=altered))
 
 
-def delete(job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
+def delete(  # noqa: PLR0913 - what a step is, most of it by name
+    job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts: str = "", odd: str = ""
+) -> Step:
     """Remove the rows whose locators a query gives."""
     sql = job.engine.delete_located(job.target, gone)
-    return Step(name, sql, only_if, counts=counts, writes=Write(gone=gone))
+    return Step(name, sql, only_if, counts=counts, writes=Write(gone=gone, odd=odd))
 
 
 def delete_touched(job: Job, name: str, touched: str, *, only_if: tuple[str, ...]) -> Step:
@@ -58,11 +60,23 @@ def overwrite_touched(job: Job, name: str, born: Query, *, only_if: tuple[str, .
     return Step(name, sql, only_if)
 
 
-def insert(job: Job, name: str, born: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
-    """Add the rows that a query gives: the output columns, then the bounds and what is unseen."""
+def insert(  # noqa: PLR0913 - what a step is, most of it by name
+    job: Job,
+    name: str,
+    born: Query,
+    *,
+    only_if: tuple[str, ...],
+    counts: str = "",
+    odd: str = "",
+    added: bool = True,
+) -> Step:
+    """Add the rows that a query gives: the output columns, then the bounds and what is unseen.
+
+    Where a measure tells what is `odd`, they may also take the place of others, and then are not `added`.
+    """
     columns = (*job.output, *job.bounds, *job.unseen)
     sql = job.engine.insert(job.target, list(columns), born)
-    return Step(name, sql, only_if, counts=counts, writes=Write(columns, born=born))
+    return Step(name, sql, only_if, counts=counts, writes=Write(columns, born=born, odd=odd, added=added))
 
 
 def end(job: Job, name: str, ended: Query, *, column: str, only_if: tuple[str, ...]) -> Step:

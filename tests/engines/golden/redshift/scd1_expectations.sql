@@ -310,7 +310,7 @@ with evaluated as (
     where not src.__auto_cdc_dropped
 ),
 told as (
-    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') end as __auto_cdc_hidden, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
+    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') end as __auto_cdc_hidden, coalesce(cmp.__auto_cdc_kind = 'upsert', false) as __auto_cdc_shows, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
     from evaluated as src
     left join shop.customers__auto_cdc as cmp on src."id" = cmp."id"
 )
@@ -320,6 +320,7 @@ select
     case when __auto_cdc_is_new then "note" end as "note",
     case when __auto_cdc_is_new then "changed_at" end as "changed_at",
     case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
+    case when __auto_cdc_is_new then __auto_cdc_shows end as __auto_cdc_shows,
     __auto_cdc_sequence,
     __auto_cdc_kind,
     __auto_cdc_is_new,
@@ -336,7 +337,8 @@ select
     count(case when evt.__auto_cdc_is_new then 1 end) as num_new_events,
     count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) as num_repeated_rows,
     count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert' then 1 end) as num_upserted_rows,
-    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'delete' then 1 end) as num_deleted_keys,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and (evt.__auto_cdc_kind = 'delete' or evt.__auto_cdc_shows) then 1 end) as num_known_keys,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert' and not evt.__auto_cdc_shows then 1 end) as num_added_keys,
     case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 1 end) else 0 end as null_sequence,
     min(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar(65535)), 'null') end) as null_sequence_example,
     case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) else 0 end as null_key_0,
@@ -388,18 +390,35 @@ select *
 from found
 cross join ties;
 
--- count the rows of deleted keys  (only if num_deleted_keys)
-select count(*) as num_deleted_rows
-from (
-    select coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-') as __auto_cdc_locator, won.__auto_cdc_kind
+-- count the rows of the touched keys  (only if num_new_events)
+with there as (
+    select won."id", won.__auto_cdc_kind, won.__auto_cdc_shows, count(*) as __auto_cdc_copies
     from shop.customers as tgt
     join (
-        select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden, evt.__auto_cdc_shows
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
         where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
     ) as won on won."id" = tgt."id"
-) as gone
-where __auto_cdc_kind = 'delete';
+    group by won."id", won.__auto_cdc_kind, won.__auto_cdc_shows
+),
+counted as (
+    select
+        coalesce(sum(case when __auto_cdc_kind = 'delete' then __auto_cdc_copies end), 0) as num_deleted_rows,
+        count(case when __auto_cdc_copies > 1 then 1 end) as num_doubled,
+        count(case when __auto_cdc_shows and __auto_cdc_kind = 'upsert' then 1 end) as num_found
+    from there
+),
+expected as (
+    select count(*) as num_expected
+    from (
+        select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden, evt.__auto_cdc_shows
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+    ) as won where __auto_cdc_shows and __auto_cdc_kind = 'upsert'
+)
+select num_deleted_rows, num_doubled + num_expected - num_found as num_odd_keys
+from counted
+cross join expected;
 
 -- create the quarantine
 drop table if exists shop.customers__auto_cdc_quarantine
@@ -444,7 +463,7 @@ select
 from placed
 where __auto_cdc_place = 1;
 
--- write down what becomes of shop.customers  (only if num_new_events)
+-- write down what becomes of shop.customers  (only if num_known_keys or num_added_keys or num_new_events)
 drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
 create table shop."customers__auto_cdc_target_changes_c0ffee000002" as
@@ -459,7 +478,7 @@ select
 from (select 1 as one) as nothing
 where false
 union all
--- only if num_new_events
+-- only if num_known_keys
 select
     cast(null as integer) as "id",
     cast(null as character varying(200)) as "name",
@@ -473,10 +492,10 @@ select coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535))
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
     where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
-) as won
+) as won where won.__auto_cdc_kind = 'delete'
 ) as gone(place) where place is not null
 union all
--- only if num_new_events
+-- only if num_known_keys
 select
     cast(row_born."id" as integer) as "id",
     cast(row_born."name" as character varying(200)) as "name",
@@ -494,11 +513,33 @@ select
 from (
 select evt."id", evt."name", evt."note", evt."changed_at"
 from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete'
+where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and evt.__auto_cdc_shows
+) as born("id", "name", "note", "changed_at")
+) as row_born
+union all
+-- only if num_added_keys
+select
+    cast(row_born."id" as integer) as "id",
+    cast(row_born."name" as character varying(200)) as "name",
+    cast(row_born."note" as character varying(200)) as "note",
+    cast(row_born."changed_at" as timestamp without time zone) as "changed_at",
+    coalesce(cast(length(cast(row_born."id" as varchar(65535))) as varchar(65535)) || ':' || cast(row_born."id" as varchar(65535)), '-') as __auto_cdc_locator,
+    cast('born' as varchar(65535)) as __auto_cdc_action,
+    2 as __auto_cdc_step
+from (
+select
+    born."id",
+    born."name",
+    born."note",
+    born."changed_at"
+from (
+select evt."id", evt."name", evt."note", evt."changed_at"
+from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and not evt.__auto_cdc_shows
 ) as born("id", "name", "note", "changed_at")
 ) as row_born;
 
--- write down what becomes of shop.customers__auto_cdc  (only if num_new_events)
+-- write down what becomes of shop.customers__auto_cdc  (only if num_known_keys or num_added_keys or num_new_events)
 drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002"
 -- auto_cdc: next statement
 create table shop."customers__auto_cdc_companion_changes_c0ffee000002" as
@@ -554,38 +595,38 @@ select "id", __auto_cdc_sequence, __auto_cdc_kind from (
 ) as born("id", __auto_cdc_sequence, __auto_cdc_kind)
 ) as row_born;
 
--- write down what is left to do  (only if num_new_events)
+-- write down what is left to do  (only if num_known_keys or num_added_keys or num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_kind = src.__auto_cdc_kind\\nfrom shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" as src\\nwhere coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_checked_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}''\\nwhere __auto_cdc_kind = ''journal'' and substr(__auto_cdc_control, 1, 13) = ''c0ffee000002 ''"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
--- see whose turn it is  (only if num_new_events)
+-- see whose turn it is  (only if num_known_keys or num_added_keys or num_new_events)
 select case when count(*) = 0 then 1 else 0 end as lost_turn
 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
--- change shop.customers  (only if num_new_events)
+-- change shop.customers  (only if num_known_keys or num_added_keys or num_new_events)
 delete from shop.customers where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') in (
 select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
 
--- change shop.customers  (only if num_new_events)
+-- change shop.customers  (only if num_known_keys or num_added_keys or num_new_events)
 insert into shop.customers ("id", "name", "note", "changed_at")
 select "id", "name", "note", "changed_at" from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
--- change shop.customers__auto_cdc  (only if num_new_events)
+-- change shop.customers__auto_cdc  (only if num_known_keys or num_added_keys or num_new_events)
 delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') in (
 select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
 
--- change shop.customers__auto_cdc  (only if num_new_events)
+-- change shop.customers__auto_cdc  (only if num_known_keys or num_added_keys or num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_kind = src.__auto_cdc_kind
 from shop."customers__auto_cdc_companion_changes_c0ffee000002" as src
 where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') = src.__auto_cdc_locator and src.__auto_cdc_action = 'ended';
 
--- change shop.customers__auto_cdc  (only if num_new_events)
+-- change shop.customers__auto_cdc  (only if num_known_keys or num_added_keys or num_new_events)
 insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
 select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
--- note that all is written  (only if num_new_events)
+-- note that all is written  (only if num_known_keys or num_added_keys or num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_checked_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
@@ -598,7 +639,7 @@ drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
 
--- cross it off  (only if num_new_events)
+-- cross it off  (only if num_known_keys or num_added_keys or num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
 where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 

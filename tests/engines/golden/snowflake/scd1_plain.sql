@@ -177,7 +177,7 @@ with evaluated as (
     ) as src
 ),
 told as (
-    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') end as __auto_cdc_hidden, row_number() over (partition by src."ID" order by src.__auto_cdc_sequence desc) as __auto_cdc_place, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."ID" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
+    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then coalesce(cast(length(cast(cmp."ID" as varchar)) as varchar) || ':' || cast(cmp."ID" as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') end as __auto_cdc_hidden, coalesce(cmp.__auto_cdc_kind = 'upsert', false) as __auto_cdc_shows, row_number() over (partition by src."ID" order by src.__auto_cdc_sequence desc) as __auto_cdc_place, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."ID" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
     from evaluated as src
     left join shop.customers__auto_cdc as cmp on src."ID" = cmp."ID"
 )
@@ -187,6 +187,7 @@ select
     case when __auto_cdc_is_new then "NOTE" end as "NOTE",
     case when __auto_cdc_is_new then "CHANGED_AT" end as "CHANGED_AT",
     case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
+    case when __auto_cdc_is_new then __auto_cdc_shows end as __auto_cdc_shows,
     __auto_cdc_sequence,
     __auto_cdc_kind,
     __auto_cdc_is_new,
@@ -203,7 +204,8 @@ select
     count(case when evt.__auto_cdc_is_new then 1 end) as num_new_events,
     count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) as num_repeated_rows,
     count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert' then 1 end) as num_upserted_rows,
-    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'delete' then 1 end) as num_deleted_keys,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and (evt.__auto_cdc_kind = 'delete' or evt.__auto_cdc_shows) then 1 end) as num_known_keys,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert' and not evt.__auto_cdc_shows then 1 end) as num_added_keys,
     case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 1 end) else 0 end as null_sequence,
     min(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 'ID=' || coalesce(cast(evt."ID" as varchar), 'null') end) as null_sequence_example,
     case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt."ID" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) else 0 end as null_key_0,
@@ -255,28 +257,126 @@ select *
 from found
 cross join ties;
 
--- count the rows of deleted keys  (only if num_deleted_keys)
-select count(*) as num_deleted_rows
-from (
-    select coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') as __auto_cdc_locator, won.__auto_cdc_kind
+-- count the rows of the touched keys  (only if num_new_events)
+with there as (
+    select won."ID", won.__auto_cdc_kind, won.__auto_cdc_shows, count(*) as __auto_cdc_copies
     from shop.customers as tgt
     join (
-        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden, evt.__auto_cdc_shows
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
         where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
     ) as won on won."ID" = tgt."ID"
-) as gone
-where __auto_cdc_kind = 'delete';
+    group by won."ID", won.__auto_cdc_kind, won.__auto_cdc_shows
+),
+counted as (
+    select
+        coalesce(sum(case when __auto_cdc_kind = 'delete' then __auto_cdc_copies end), 0) as num_deleted_rows,
+        count(case when __auto_cdc_copies > 1 then 1 end) as num_doubled,
+        count(case when __auto_cdc_shows and __auto_cdc_kind = 'upsert' then 1 end) as num_found
+    from there
+),
+expected as (
+    select count(*) as num_expected
+    from (
+        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden, evt.__auto_cdc_shows
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+    ) as won where __auto_cdc_shows and __auto_cdc_kind = 'upsert'
+)
+select num_deleted_rows, num_doubled + num_expected - num_found as num_odd_keys
+from counted
+cross join expected;
 
--- write down what is left to do  (only if num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\\n    ) as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete''\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\\n    ) as won\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete''\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"CHANGED_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(value_0 as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(value_1 as varchar) as __auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(''ended'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with ended (place, value_0, value_1) as (\\n    select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\\n    ) as won where __auto_cdc_hidden is not null\\n    )\\n    select * from ended\\n    ) as ended\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind) as (\\n    select \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\\n    ) as won where __auto_cdc_hidden is null\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, coalesce(cast(length(cast(own.\\"ID\\" as varchar)) as varchar) || '':'' || cast(own.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(own.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(own.__auto_cdc_kind as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    ''journal'' as __auto_cdc_kind,\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control\\n) as own\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''born'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_control = src.__auto_cdc_control\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_kind = src.__auto_cdc_kind\\nwhen matched and src.__auto_cdc_action = ''done'' and tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 '' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+-- write down what is left to do  (only if num_known_keys or num_added_keys or num_new_events, unless num_odd_keys)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\", __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\\n    ) as won where won.__auto_cdc_kind = ''delete''\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete'' and evt.__auto_cdc_shows\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        2 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete'' and not evt.__auto_cdc_shows\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen matched and src.__auto_cdc_action = ''born'' then update set \\"NAME\\" = src.\\"NAME\\", \\"NOTE\\" = src.\\"NOTE\\", \\"CHANGED_AT\\" = src.\\"CHANGED_AT\\"\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"CHANGED_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(value_0 as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(value_1 as varchar) as __auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(''ended'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with ended (place, value_0, value_1) as (\\n    select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\\n    ) as won where __auto_cdc_hidden is not null\\n    )\\n    select * from ended\\n    ) as ended\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind) as (\\n    select \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\\n    ) as won where __auto_cdc_hidden is null\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, coalesce(cast(length(cast(own.\\"ID\\" as varchar)) as varchar) || '':'' || cast(own.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(own.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(own.__auto_cdc_kind as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    ''journal'' as __auto_cdc_kind,\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control\\n) as own\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''born'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_control = src.__auto_cdc_control\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_kind = src.__auto_cdc_kind\\nwhen matched and src.__auto_cdc_action = ''done'' and tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 '' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
--- see whose turn it is  (only if num_new_events)
+-- write down what is left to do  (only if num_odd_keys)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n    cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\\nfrom (\\nselect __auto_cdc_locator from (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\\n    ) as won where won.__auto_cdc_kind = ''delete''\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete'' and evt.__auto_cdc_shows\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        2 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete'' and not evt.__auto_cdc_shows\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action in (''gone'', ''born'')\\ngroup by __auto_cdc_locator\\n) as going\\nunion all\\nselect \\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(null as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(null as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(null as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        place as __auto_cdc_locator,\\n        cast(''gone'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with gone (place) as (\\n    select coalesce(cast(length(cast(won.\\"ID\\" as varchar)) as varchar) || '':'' || cast(won.\\"ID\\" as varchar), ''-'') from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\\n    ) as won where won.__auto_cdc_kind = ''delete''\\n    )\\n    select * from gone\\n    ) as gone where place is not null\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete'' and evt.__auto_cdc_shows\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.\\"NAME\\" as VARCHAR(16777216)) as \\"NAME\\",\\n        cast(row_born.\\"NOTE\\" as VARCHAR(16777216)) as \\"NOTE\\",\\n        cast(row_born.\\"CHANGED_AT\\" as TIMESTAMP_NTZ(9)) as \\"CHANGED_AT\\",\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        2 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.\\"NAME\\",\\n        born.\\"NOTE\\",\\n        born.\\"CHANGED_AT\\"\\n    from (\\n    with born (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") as (\\n    select evt.\\"ID\\", evt.\\"NAME\\", evt.\\"NOTE\\", evt.\\"CHANGED_AT\\"\\n    from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete'' and not evt.__auto_cdc_shows\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nwhere __auto_cdc_action = ''born''\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", \\"NAME\\", \\"NOTE\\", \\"CHANGED_AT\\") values (src.\\"ID\\", src.\\"NAME\\", src.\\"NOTE\\", src.\\"CHANGED_AT\\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\\nfrom (\\n    select\\n        cast(null as NUMBER(38,0)) as \\"ID\\",\\n        cast(value_0 as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(value_1 as varchar) as __auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control,\\n        place as __auto_cdc_locator,\\n        cast(''ended'' as varchar) as __auto_cdc_action,\\n        0 as __auto_cdc_step\\n    from (\\n    with ended (place, value_0, value_1) as (\\n    select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\\n    ) as won where __auto_cdc_hidden is not null\\n    )\\n    select * from ended\\n    ) as ended\\n    union all\\n    select\\n        cast(row_born.\\"ID\\" as NUMBER(38,0)) as \\"ID\\",\\n        cast(row_born.__auto_cdc_sequence as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\\n        coalesce(cast(length(cast(row_born.\\"ID\\" as varchar)) as varchar) || '':'' || cast(row_born.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') as __auto_cdc_locator,\\n        cast(''born'' as varchar) as __auto_cdc_action,\\n        1 as __auto_cdc_step\\n    from (\\n    select\\n        born.\\"ID\\",\\n        born.__auto_cdc_sequence,\\n        born.__auto_cdc_kind,\\n        cast(null as varchar) as __auto_cdc_control\\n    from (\\n    with born (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind) as (\\n    select \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind from (\\n        select evt.\\"ID\\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\\n        from shop.\\"customers__auto_cdc_stage_c0ffee000002\\" as evt\\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\\n    ) as won where __auto_cdc_hidden is null\\n    )\\n    select * from born\\n    ) as born\\n    ) as row_born\\n) as changes\\nunion all\\nselect \\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, coalesce(cast(length(cast(own.\\"ID\\" as varchar)) as varchar) || '':'' || cast(own.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(own.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(own.__auto_cdc_kind as varchar), ''-''), ''done'' as __auto_cdc_action\\nfrom (\\nselect\\n    cast(null as NUMBER(38,0)) as \\"ID\\",\\n    cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,\\n    ''journal'' as __auto_cdc_kind,\\n    ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}'' as __auto_cdc_control\\n) as own\\n) as src\\non coalesce(cast(length(cast(tgt.\\"ID\\" as varchar)) as varchar) || '':'' || cast(tgt.\\"ID\\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') = src.__auto_cdc_locator\\nwhen matched and src.__auto_cdc_action = ''born'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_control = src.__auto_cdc_control\\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_kind = src.__auto_cdc_kind\\nwhen matched and src.__auto_cdc_action = ''done'' and tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 '' then update set __auto_cdc_control = src.__auto_cdc_control\\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\\"ID\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\\"ID\\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_known_keys or num_added_keys or num_new_events)
 select case when count(*) = 0 then 1 else 0 end as lost_turn
 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
--- change shop.customers  (only if num_new_events)
+-- change shop.customers  (only if num_known_keys or num_added_keys, unless num_odd_keys)
+merge into shop.customers as tgt using (
+select "ID", "NAME", "NOTE", "CHANGED_AT", __auto_cdc_locator, __auto_cdc_action
+from (
+    select
+        cast(null as NUMBER(38,0)) as "ID",
+        cast(null as VARCHAR(16777216)) as "NAME",
+        cast(null as VARCHAR(16777216)) as "NOTE",
+        cast(null as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    with gone (place) as (
+    select coalesce(cast(length(cast(won."ID" as varchar)) as varchar) || ':' || cast(won."ID" as varchar), '-') from (
+        select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+    ) as won where won.__auto_cdc_kind = 'delete'
+    )
+    select * from gone
+    ) as gone where place is not null
+    union all
+    select
+        cast(row_born."ID" as NUMBER(38,0)) as "ID",
+        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
+        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
+        cast(row_born."CHANGED_AT" as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born."ID",
+        born."NAME",
+        born."NOTE",
+        born."CHANGED_AT"
+    from (
+    with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
+    select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and evt.__auto_cdc_shows
+    )
+    select * from born
+    ) as born
+    ) as row_born
+    union all
+    select
+        cast(row_born."ID" as NUMBER(38,0)) as "ID",
+        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
+        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
+        cast(row_born."CHANGED_AT" as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select
+        born."ID",
+        born."NAME",
+        born."NOTE",
+        born."CHANGED_AT"
+    from (
+    with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
+    select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and not evt.__auto_cdc_shows
+    )
+    select * from born
+    ) as born
+    ) as row_born
+) as changes
+) as src
+on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tgt."ID" as varchar), '-') = src.__auto_cdc_locator
+when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'born' then update set "NAME" = src."NAME", "NOTE" = src."NOTE", "CHANGED_AT" = src."CHANGED_AT"
+when not matched and src.__auto_cdc_action = 'born' then insert ("ID", "NAME", "NOTE", "CHANGED_AT") values (src."ID", src."NAME", src."NOTE", src."CHANGED_AT");
+
+-- change shop.customers  (only if num_odd_keys)
 merge into shop.customers as tgt using (
 select
     cast(null as NUMBER(38,0)) as "ID",
@@ -300,7 +400,7 @@ select __auto_cdc_locator from (
         select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
         where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
-    ) as won
+    ) as won where won.__auto_cdc_kind = 'delete'
     )
     select * from gone
     ) as gone where place is not null
@@ -323,7 +423,31 @@ select __auto_cdc_locator from (
     with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
     select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete'
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and evt.__auto_cdc_shows
+    )
+    select * from born
+    ) as born
+    ) as row_born
+    union all
+    select
+        cast(row_born."ID" as NUMBER(38,0)) as "ID",
+        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
+        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
+        cast(row_born."CHANGED_AT" as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select
+        born."ID",
+        born."NAME",
+        born."NOTE",
+        born."CHANGED_AT"
+    from (
+    with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
+    select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and not evt.__auto_cdc_shows
     )
     select * from born
     ) as born
@@ -349,7 +473,7 @@ from (
         select evt."ID", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
         where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
-    ) as won
+    ) as won where won.__auto_cdc_kind = 'delete'
     )
     select * from gone
     ) as gone where place is not null
@@ -372,7 +496,31 @@ from (
     with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
     select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete'
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and evt.__auto_cdc_shows
+    )
+    select * from born
+    ) as born
+    ) as row_born
+    union all
+    select
+        cast(row_born."ID" as NUMBER(38,0)) as "ID",
+        cast(row_born."NAME" as VARCHAR(16777216)) as "NAME",
+        cast(row_born."NOTE" as VARCHAR(16777216)) as "NOTE",
+        cast(row_born."CHANGED_AT" as TIMESTAMP_NTZ(9)) as "CHANGED_AT",
+        coalesce(cast(length(cast(row_born."ID" as varchar)) as varchar) || ':' || cast(row_born."ID" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select
+        born."ID",
+        born."NAME",
+        born."NOTE",
+        born."CHANGED_AT"
+    from (
+    with born ("ID", "NAME", "NOTE", "CHANGED_AT") as (
+    select evt."ID", evt."NAME", evt."NOTE", evt."CHANGED_AT"
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and not evt.__auto_cdc_shows
     )
     select * from born
     ) as born
@@ -384,7 +532,7 @@ on coalesce(cast(length(cast(tgt."ID" as varchar)) as varchar) || ':' || cast(tg
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert ("ID", "NAME", "NOTE", "CHANGED_AT") values (src."ID", src."NAME", src."NOTE", src."CHANGED_AT");
 
--- change shop.customers__auto_cdc  (only if num_new_events)
+-- change shop.customers__auto_cdc  (only if num_known_keys or num_added_keys or num_new_events)
 merge into shop.customers__auto_cdc as tgt using (
 select "ID", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
 from (

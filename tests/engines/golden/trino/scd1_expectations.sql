@@ -328,7 +328,7 @@ with evaluated as (
     where not src.__auto_cdc_dropped
 ),
 told as (
-    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then coalesce(cast(length(cast(cmp."id" as varchar)) as varchar) || ':' || cast(cmp."id" as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') end as __auto_cdc_hidden, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
+    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then coalesce(cast(length(cast(cmp."id" as varchar)) as varchar) || ':' || cast(cmp."id" as varchar), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar)) as varchar) || ':' || cast(cmp.__auto_cdc_kind as varchar), '-') end as __auto_cdc_hidden, coalesce(cmp.__auto_cdc_kind = 'upsert', false) as __auto_cdc_shows, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
     from evaluated as src
     left join shop.customers__auto_cdc as cmp on src."id" = cmp."id"
 )
@@ -338,6 +338,7 @@ select
     case when __auto_cdc_is_new then "note" end as "note",
     case when __auto_cdc_is_new then "changed_at" end as "changed_at",
     case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
+    case when __auto_cdc_is_new then __auto_cdc_shows end as __auto_cdc_shows,
     __auto_cdc_sequence,
     __auto_cdc_kind,
     __auto_cdc_is_new,
@@ -354,7 +355,8 @@ select
     count(case when evt.__auto_cdc_is_new then 1 end) as num_new_events,
     count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) as num_repeated_rows,
     count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert' then 1 end) as num_upserted_rows,
-    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'delete' then 1 end) as num_deleted_keys,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and (evt.__auto_cdc_kind = 'delete' or evt.__auto_cdc_shows) then 1 end) as num_known_keys,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert' and not evt.__auto_cdc_shows then 1 end) as num_added_keys,
     case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 1 end) else 0 end as null_sequence,
     min(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar), 'null') end) as null_sequence_example,
     case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) else 0 end as null_key_0,
@@ -406,18 +408,35 @@ select *
 from found
 cross join ties;
 
--- count the rows of deleted keys  (only if num_deleted_keys)
-select count(*) as num_deleted_rows
-from (
-    select coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') as __auto_cdc_locator, won.__auto_cdc_kind
+-- count the rows of the touched keys  (only if num_new_events)
+with there as (
+    select won."id", won.__auto_cdc_kind, won.__auto_cdc_shows, count(*) as __auto_cdc_copies
     from shop.customers as tgt
     join (
-        select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden, evt.__auto_cdc_shows
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
         where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
     ) as won on won."id" = tgt."id"
-) as gone
-where __auto_cdc_kind = 'delete';
+    group by won."id", won.__auto_cdc_kind, won.__auto_cdc_shows
+),
+counted as (
+    select
+        coalesce(sum(case when __auto_cdc_kind = 'delete' then __auto_cdc_copies end), 0) as num_deleted_rows,
+        count(case when __auto_cdc_copies > 1 then 1 end) as num_doubled,
+        count(case when __auto_cdc_shows and __auto_cdc_kind = 'upsert' then 1 end) as num_found
+    from there
+),
+expected as (
+    select count(*) as num_expected
+    from (
+        select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden, evt.__auto_cdc_shows
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+    ) as won where __auto_cdc_shows and __auto_cdc_kind = 'upsert'
+)
+select num_deleted_rows, num_doubled + num_expected - num_found as num_odd_keys
+from counted
+cross join expected;
 
 -- create the quarantine
 drop table if exists shop.customers__auto_cdc_quarantine
@@ -462,15 +481,87 @@ select
 from placed
 where __auto_cdc_place = 1;
 
--- write down what is left to do  (only if num_new_events)
-update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as timestamp(6)) as \"changed_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom (\nselect __auto_cdc_locator from (\n    select\n        cast(null as integer) as \"id\",\n        cast(null as varchar) as \"name\",\n        cast(null as varchar) as \"note\",\n        cast(null as timestamp(6)) as \"changed_at\",\n        place as __auto_cdc_locator,\n        cast(''gone'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select coalesce(cast(length(cast(won.\"id\" as varchar)) as varchar) || '':'' || cast(won.\"id\" as varchar), ''-'') from (\n        select evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\n        from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\n    ) as won\n    ) as gone(place) where place is not null\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.\"changed_at\" as timestamp(6)) as \"changed_at\",\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        1 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.\"name\",\n        born.\"note\",\n        born.\"changed_at\"\n    from (\n    select evt.\"id\", evt.\"name\", evt.\"note\", evt.\"changed_at\"\n    from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete''\n    ) as born(\"id\", \"name\", \"note\", \"changed_at\")\n    ) as row_born\n) as changes\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\n) as going\nunion all\nselect \"id\", \"name\", \"note\", \"changed_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom (\n    select\n        cast(null as integer) as \"id\",\n        cast(null as varchar) as \"name\",\n        cast(null as varchar) as \"note\",\n        cast(null as timestamp(6)) as \"changed_at\",\n        place as __auto_cdc_locator,\n        cast(''gone'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select coalesce(cast(length(cast(won.\"id\" as varchar)) as varchar) || '':'' || cast(won.\"id\" as varchar), ''-'') from (\n        select evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\n        from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\n    ) as won\n    ) as gone(place) where place is not null\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.\"changed_at\" as timestamp(6)) as \"changed_at\",\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        1 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.\"name\",\n        born.\"note\",\n        born.\"changed_at\"\n    from (\n    select evt.\"id\", evt.\"name\", evt.\"note\", evt.\"changed_at\"\n    from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete''\n    ) as born(\"id\", \"name\", \"note\", \"changed_at\")\n    ) as row_born\n) as changes\nwhere __auto_cdc_action = ''born''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"changed_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"changed_at\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\nfrom (\n    select\n        cast(null as integer) as \"id\",\n        cast(value_0 as timestamp(6)) as __auto_cdc_sequence,\n        cast(value_1 as varchar) as __auto_cdc_kind,\n        cast(null as varchar) as __auto_cdc_control,\n        place as __auto_cdc_locator,\n        cast(''ended'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from (\n        select evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\n        from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\n    ) as won where __auto_cdc_hidden is not null\n    ) as ended(place, value_0, value_1)\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.__auto_cdc_sequence as timestamp(6)) as __auto_cdc_sequence,\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        1 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.__auto_cdc_sequence,\n        born.__auto_cdc_kind,\n        cast(null as varchar) as __auto_cdc_control\n    from (\n    select \"id\", __auto_cdc_sequence, __auto_cdc_kind from (\n        select evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\n        from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\n    ) as won where __auto_cdc_hidden is null\n    ) as born(\"id\", __auto_cdc_sequence, __auto_cdc_kind)\n    ) as row_born\n) as changes\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, coalesce(cast(length(cast(own.\"id\" as varchar)) as varchar) || '':'' || cast(own.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(own.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(own.__auto_cdc_kind as varchar), ''-''), ''done'' as __auto_cdc_action\nfrom (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    ''journal'' as __auto_cdc_kind,\n    ''c0ffee000002 {\"to_do\": [], \"frees\": \"drop table if exists shop.\\\"customers__auto_cdc_stage_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_checked_c0ffee000002\\\"\", \"asks\": \"\", \"otherwise\": [], \"appends\": false}'' as __auto_cdc_control\n) as own\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''born'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_control = src.__auto_cdc_control\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_kind = src.__auto_cdc_kind\nwhen matched and src.__auto_cdc_action = ''done'' and tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 '' then update set __auto_cdc_control = src.__auto_cdc_control\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\"customers__auto_cdc_stage_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_checked_c0ffee000002\"", "asks": "", "otherwise": [], "appends": false}'
+-- write down what is left to do  (only if num_known_keys or num_added_keys or num_new_events, unless num_odd_keys)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\nselect \"id\", \"name\", \"note\", \"changed_at\", __auto_cdc_locator, __auto_cdc_action\nfrom (\n    select\n        cast(null as integer) as \"id\",\n        cast(null as varchar) as \"name\",\n        cast(null as varchar) as \"note\",\n        cast(null as timestamp(6)) as \"changed_at\",\n        place as __auto_cdc_locator,\n        cast(''gone'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select coalesce(cast(length(cast(won.\"id\" as varchar)) as varchar) || '':'' || cast(won.\"id\" as varchar), ''-'') from (\n        select evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\n        from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\n    ) as won where won.__auto_cdc_kind = ''delete''\n    ) as gone(place) where place is not null\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.\"changed_at\" as timestamp(6)) as \"changed_at\",\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        1 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.\"name\",\n        born.\"note\",\n        born.\"changed_at\"\n    from (\n    select evt.\"id\", evt.\"name\", evt.\"note\", evt.\"changed_at\"\n    from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete'' and evt.__auto_cdc_shows\n    ) as born(\"id\", \"name\", \"note\", \"changed_at\")\n    ) as row_born\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.\"changed_at\" as timestamp(6)) as \"changed_at\",\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        2 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.\"name\",\n        born.\"note\",\n        born.\"changed_at\"\n    from (\n    select evt.\"id\", evt.\"name\", evt.\"note\", evt.\"changed_at\"\n    from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete'' and not evt.__auto_cdc_shows\n    ) as born(\"id\", \"name\", \"note\", \"changed_at\")\n    ) as row_born\n) as changes\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen matched and src.__auto_cdc_action = ''born'' then update set \"name\" = src.\"name\", \"note\" = src.\"note\", \"changed_at\" = src.\"changed_at\"\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"changed_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"changed_at\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\nfrom (\n    select\n        cast(null as integer) as \"id\",\n        cast(value_0 as timestamp(6)) as __auto_cdc_sequence,\n        cast(value_1 as varchar) as __auto_cdc_kind,\n        cast(null as varchar) as __auto_cdc_control,\n        place as __auto_cdc_locator,\n        cast(''ended'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from (\n        select evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\n        from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\n    ) as won where __auto_cdc_hidden is not null\n    ) as ended(place, value_0, value_1)\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.__auto_cdc_sequence as timestamp(6)) as __auto_cdc_sequence,\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        1 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.__auto_cdc_sequence,\n        born.__auto_cdc_kind,\n        cast(null as varchar) as __auto_cdc_control\n    from (\n    select \"id\", __auto_cdc_sequence, __auto_cdc_kind from (\n        select evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\n        from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\n    ) as won where __auto_cdc_hidden is null\n    ) as born(\"id\", __auto_cdc_sequence, __auto_cdc_kind)\n    ) as row_born\n) as changes\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, coalesce(cast(length(cast(own.\"id\" as varchar)) as varchar) || '':'' || cast(own.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(own.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(own.__auto_cdc_kind as varchar), ''-''), ''done'' as __auto_cdc_action\nfrom (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    ''journal'' as __auto_cdc_kind,\n    ''c0ffee000002 {\"to_do\": [], \"frees\": \"drop table if exists shop.\\\"customers__auto_cdc_stage_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_checked_c0ffee000002\\\"\", \"asks\": \"\", \"otherwise\": [], \"appends\": false}'' as __auto_cdc_control\n) as own\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''born'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_control = src.__auto_cdc_control\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_kind = src.__auto_cdc_kind\nwhen matched and src.__auto_cdc_action = ''done'' and tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 '' then update set __auto_cdc_control = src.__auto_cdc_control\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\"customers__auto_cdc_stage_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_checked_c0ffee000002\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
--- see whose turn it is  (only if num_new_events)
+-- write down what is left to do  (only if num_odd_keys)
+update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "merge into shop.customers as tgt using (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as varchar) as \"name\",\n    cast(null as varchar) as \"note\",\n    cast(null as timestamp(6)) as \"changed_at\",\n    __auto_cdc_locator, ''gone'' as __auto_cdc_action\nfrom (\nselect __auto_cdc_locator from (\n    select\n        cast(null as integer) as \"id\",\n        cast(null as varchar) as \"name\",\n        cast(null as varchar) as \"note\",\n        cast(null as timestamp(6)) as \"changed_at\",\n        place as __auto_cdc_locator,\n        cast(''gone'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select coalesce(cast(length(cast(won.\"id\" as varchar)) as varchar) || '':'' || cast(won.\"id\" as varchar), ''-'') from (\n        select evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\n        from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\n    ) as won where won.__auto_cdc_kind = ''delete''\n    ) as gone(place) where place is not null\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.\"changed_at\" as timestamp(6)) as \"changed_at\",\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        1 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.\"name\",\n        born.\"note\",\n        born.\"changed_at\"\n    from (\n    select evt.\"id\", evt.\"name\", evt.\"note\", evt.\"changed_at\"\n    from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete'' and evt.__auto_cdc_shows\n    ) as born(\"id\", \"name\", \"note\", \"changed_at\")\n    ) as row_born\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.\"changed_at\" as timestamp(6)) as \"changed_at\",\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        2 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.\"name\",\n        born.\"note\",\n        born.\"changed_at\"\n    from (\n    select evt.\"id\", evt.\"name\", evt.\"note\", evt.\"changed_at\"\n    from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete'' and not evt.__auto_cdc_shows\n    ) as born(\"id\", \"name\", \"note\", \"changed_at\")\n    ) as row_born\n) as changes\nwhere __auto_cdc_action in (''gone'', ''born'')\ngroup by __auto_cdc_locator\n) as going\nunion all\nselect \"id\", \"name\", \"note\", \"changed_at\", cast(null as varchar) as __auto_cdc_locator, __auto_cdc_action\nfrom (\n    select\n        cast(null as integer) as \"id\",\n        cast(null as varchar) as \"name\",\n        cast(null as varchar) as \"note\",\n        cast(null as timestamp(6)) as \"changed_at\",\n        place as __auto_cdc_locator,\n        cast(''gone'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select coalesce(cast(length(cast(won.\"id\" as varchar)) as varchar) || '':'' || cast(won.\"id\" as varchar), ''-'') from (\n        select evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\n        from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\n    ) as won where won.__auto_cdc_kind = ''delete''\n    ) as gone(place) where place is not null\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.\"changed_at\" as timestamp(6)) as \"changed_at\",\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        1 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.\"name\",\n        born.\"note\",\n        born.\"changed_at\"\n    from (\n    select evt.\"id\", evt.\"name\", evt.\"note\", evt.\"changed_at\"\n    from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete'' and evt.__auto_cdc_shows\n    ) as born(\"id\", \"name\", \"note\", \"changed_at\")\n    ) as row_born\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.\"name\" as varchar) as \"name\",\n        cast(row_born.\"note\" as varchar) as \"note\",\n        cast(row_born.\"changed_at\" as timestamp(6)) as \"changed_at\",\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        2 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.\"name\",\n        born.\"note\",\n        born.\"changed_at\"\n    from (\n    select evt.\"id\", evt.\"name\", evt.\"note\", evt.\"changed_at\"\n    from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> ''delete'' and not evt.__auto_cdc_shows\n    ) as born(\"id\", \"name\", \"note\", \"changed_at\")\n    ) as row_born\n) as changes\nwhere __auto_cdc_action = ''born''\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''gone'' then delete\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", \"name\", \"note\", \"changed_at\") values (src.\"id\", src.\"name\", src.\"note\", src.\"changed_at\")"], ["change shop.customers__auto_cdc", "merge into shop.customers__auto_cdc as tgt using (\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action\nfrom (\n    select\n        cast(null as integer) as \"id\",\n        cast(value_0 as timestamp(6)) as __auto_cdc_sequence,\n        cast(value_1 as varchar) as __auto_cdc_kind,\n        cast(null as varchar) as __auto_cdc_control,\n        place as __auto_cdc_locator,\n        cast(''ended'' as varchar) as __auto_cdc_action,\n        0 as __auto_cdc_step\n    from (\n    select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from (\n        select evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\n        from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\n    ) as won where __auto_cdc_hidden is not null\n    ) as ended(place, value_0, value_1)\n    union all\n    select\n        cast(row_born.\"id\" as integer) as \"id\",\n        cast(row_born.__auto_cdc_sequence as timestamp(6)) as __auto_cdc_sequence,\n        cast(row_born.__auto_cdc_kind as varchar) as __auto_cdc_kind,\n        cast(row_born.__auto_cdc_control as varchar) as __auto_cdc_control,\n        coalesce(cast(length(cast(row_born.\"id\" as varchar)) as varchar) || '':'' || cast(row_born.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(row_born.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(row_born.__auto_cdc_kind as varchar), ''-'') as __auto_cdc_locator,\n        cast(''born'' as varchar) as __auto_cdc_action,\n        1 as __auto_cdc_step\n    from (\n    select\n        born.\"id\",\n        born.__auto_cdc_sequence,\n        born.__auto_cdc_kind,\n        cast(null as varchar) as __auto_cdc_control\n    from (\n    select \"id\", __auto_cdc_sequence, __auto_cdc_kind from (\n        select evt.\"id\", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden\n        from shop.\"customers__auto_cdc_stage_c0ffee000002\" as evt\n        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2\n    ) as won where __auto_cdc_hidden is null\n    ) as born(\"id\", __auto_cdc_sequence, __auto_cdc_kind)\n    ) as row_born\n) as changes\nunion all\nselect \"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, coalesce(cast(length(cast(own.\"id\" as varchar)) as varchar) || '':'' || cast(own.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(own.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(own.__auto_cdc_kind as varchar), ''-''), ''done'' as __auto_cdc_action\nfrom (\nselect\n    cast(null as integer) as \"id\",\n    cast(null as timestamp(6)) as __auto_cdc_sequence,\n    ''journal'' as __auto_cdc_kind,\n    ''c0ffee000002 {\"to_do\": [], \"frees\": \"drop table if exists shop.\\\"customers__auto_cdc_stage_c0ffee000002\\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\\"customers__auto_cdc_checked_c0ffee000002\\\"\", \"asks\": \"\", \"otherwise\": [], \"appends\": false}'' as __auto_cdc_control\n) as own\n) as src\non coalesce(cast(length(cast(tgt.\"id\" as varchar)) as varchar) || '':'' || cast(tgt.\"id\" as varchar), ''-'') || coalesce(cast(length(cast(tgt.__auto_cdc_kind as varchar)) as varchar) || '':'' || cast(tgt.__auto_cdc_kind as varchar), ''-'') = src.__auto_cdc_locator\nwhen matched and src.__auto_cdc_action = ''born'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_control = src.__auto_cdc_control\nwhen matched and src.__auto_cdc_action = ''ended'' then update set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_kind = src.__auto_cdc_kind\nwhen matched and src.__auto_cdc_action = ''done'' and tgt.__auto_cdc_kind = ''journal'' and substr(tgt.__auto_cdc_control, 1, 13) = ''c0ffee000002 '' then update set __auto_cdc_control = src.__auto_cdc_control\nwhen not matched and src.__auto_cdc_action = ''born'' then insert (\"id\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control) values (src.\"id\", src.__auto_cdc_sequence, src.__auto_cdc_kind, src.__auto_cdc_control)"]], "frees": "drop table if exists shop.\"customers__auto_cdc_stage_c0ffee000002\"\n-- auto_cdc: next statement\ndrop table if exists shop.\"customers__auto_cdc_checked_c0ffee000002\"", "asks": "", "otherwise": [], "appends": false}'
+where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
+
+-- see whose turn it is  (only if num_known_keys or num_added_keys or num_new_events)
 select case when count(*) = 0 then 1 else 0 end as lost_turn
 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
--- change shop.customers  (only if num_new_events)
+-- change shop.customers  (only if num_known_keys or num_added_keys, unless num_odd_keys)
+merge into shop.customers as tgt using (
+select "id", "name", "note", "changed_at", __auto_cdc_locator, __auto_cdc_action
+from (
+    select
+        cast(null as integer) as "id",
+        cast(null as varchar) as "name",
+        cast(null as varchar) as "note",
+        cast(null as timestamp(6)) as "changed_at",
+        place as __auto_cdc_locator,
+        cast('gone' as varchar) as __auto_cdc_action,
+        0 as __auto_cdc_step
+    from (
+    select coalesce(cast(length(cast(won."id" as varchar)) as varchar) || ':' || cast(won."id" as varchar), '-') from (
+        select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
+        from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+    ) as won where won.__auto_cdc_kind = 'delete'
+    ) as gone(place) where place is not null
+    union all
+    select
+        cast(row_born."id" as integer) as "id",
+        cast(row_born."name" as varchar) as "name",
+        cast(row_born."note" as varchar) as "note",
+        cast(row_born."changed_at" as timestamp(6)) as "changed_at",
+        coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        1 as __auto_cdc_step
+    from (
+    select
+        born."id",
+        born."name",
+        born."note",
+        born."changed_at"
+    from (
+    select evt."id", evt."name", evt."note", evt."changed_at"
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and evt.__auto_cdc_shows
+    ) as born("id", "name", "note", "changed_at")
+    ) as row_born
+    union all
+    select
+        cast(row_born."id" as integer) as "id",
+        cast(row_born."name" as varchar) as "name",
+        cast(row_born."note" as varchar) as "note",
+        cast(row_born."changed_at" as timestamp(6)) as "changed_at",
+        coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select
+        born."id",
+        born."name",
+        born."note",
+        born."changed_at"
+    from (
+    select evt."id", evt."name", evt."note", evt."changed_at"
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and not evt.__auto_cdc_shows
+    ) as born("id", "name", "note", "changed_at")
+    ) as row_born
+) as changes
+) as src
+on coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-') = src.__auto_cdc_locator
+when matched and src.__auto_cdc_action = 'gone' then delete
+when matched and src.__auto_cdc_action = 'born' then update set "name" = src."name", "note" = src."note", "changed_at" = src."changed_at"
+when not matched and src.__auto_cdc_action = 'born' then insert ("id", "name", "note", "changed_at") values (src."id", src."name", src."note", src."changed_at");
+
+-- change shop.customers  (only if num_odd_keys)
 merge into shop.customers as tgt using (
 select
     cast(null as integer) as "id",
@@ -493,7 +584,7 @@ select __auto_cdc_locator from (
         select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
         where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
-    ) as won
+    ) as won where won.__auto_cdc_kind = 'delete'
     ) as gone(place) where place is not null
     union all
     select
@@ -513,7 +604,28 @@ select __auto_cdc_locator from (
     from (
     select evt."id", evt."name", evt."note", evt."changed_at"
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete'
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and evt.__auto_cdc_shows
+    ) as born("id", "name", "note", "changed_at")
+    ) as row_born
+    union all
+    select
+        cast(row_born."id" as integer) as "id",
+        cast(row_born."name" as varchar) as "name",
+        cast(row_born."note" as varchar) as "note",
+        cast(row_born."changed_at" as timestamp(6)) as "changed_at",
+        coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select
+        born."id",
+        born."name",
+        born."note",
+        born."changed_at"
+    from (
+    select evt."id", evt."name", evt."note", evt."changed_at"
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and not evt.__auto_cdc_shows
     ) as born("id", "name", "note", "changed_at")
     ) as row_born
 ) as changes
@@ -536,7 +648,7 @@ from (
         select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
         where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
-    ) as won
+    ) as won where won.__auto_cdc_kind = 'delete'
     ) as gone(place) where place is not null
     union all
     select
@@ -556,7 +668,28 @@ from (
     from (
     select evt."id", evt."name", evt."note", evt."changed_at"
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete'
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and evt.__auto_cdc_shows
+    ) as born("id", "name", "note", "changed_at")
+    ) as row_born
+    union all
+    select
+        cast(row_born."id" as integer) as "id",
+        cast(row_born."name" as varchar) as "name",
+        cast(row_born."note" as varchar) as "note",
+        cast(row_born."changed_at" as timestamp(6)) as "changed_at",
+        coalesce(cast(length(cast(row_born."id" as varchar)) as varchar) || ':' || cast(row_born."id" as varchar), '-') as __auto_cdc_locator,
+        cast('born' as varchar) as __auto_cdc_action,
+        2 as __auto_cdc_step
+    from (
+    select
+        born."id",
+        born."name",
+        born."note",
+        born."changed_at"
+    from (
+    select evt."id", evt."name", evt."note", evt."changed_at"
+    from shop."customers__auto_cdc_stage_c0ffee000002" as evt
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and not evt.__auto_cdc_shows
     ) as born("id", "name", "note", "changed_at")
     ) as row_born
 ) as changes
@@ -566,7 +699,7 @@ on coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tg
 when matched and src.__auto_cdc_action = 'gone' then delete
 when not matched and src.__auto_cdc_action = 'born' then insert ("id", "name", "note", "changed_at") values (src."id", src."name", src."note", src."changed_at");
 
--- change shop.customers__auto_cdc  (only if num_new_events)
+-- change shop.customers__auto_cdc  (only if num_known_keys or num_added_keys or num_new_events)
 merge into shop.customers__auto_cdc as tgt using (
 select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control, __auto_cdc_locator, __auto_cdc_action
 from (
@@ -630,7 +763,7 @@ drop table if exists shop."customers__auto_cdc_stage_c0ffee000002"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_checked_c0ffee000002";
 
--- cross it off  (only if num_new_events)
+-- cross it off  (only if num_known_keys or num_added_keys or num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
 where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 

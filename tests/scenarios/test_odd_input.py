@@ -191,6 +191,8 @@ ALIASES = [
     "run", "head", "first", "next", "latest", "inside", "reached", "affected", "touched", "hidden", "missing", "kept",
     "changed", "shown",
 ]  # fmt: skip
+# Of these, with more, those that stand in sub-queries or around them: a key of many columns takes long.
+AS_KEYS = ["stg", "tgt", "cmp", "evt", "won", "known", "moving", "next", "now", "past", "places", "reached"]
 STRUCT, A_STRUCT = {
     "duckdb": (
         "struct(id integer, seq integer, rowid integer, __auto_cdc_sequence integer, __auto_cdc_kind varchar)",
@@ -259,15 +261,15 @@ def test_structs_named_like_our_tables(odd: MakeOdd, options: dict[str, Any]) ->
 )
 def test_keys_named_like_our_tables(odd: MakeOdd, options: dict[str, Any]) -> None:
     """Columns called as our aliases are keys like others, on engines too that look for fields in columns first."""
-    columns = {"id": "integer", "seq": "integer", "op": "varchar", **dict.fromkeys(ALIASES, "integer")}
-    config: dict[str, Any] = {"keys": ["id", *ALIASES], "except_column_list": ["op"], **options}
+    columns = {"id": "integer", "seq": "integer", "op": "varchar", **dict.fromkeys(AS_KEYS, "integer")}
+    config: dict[str, Any] = {"keys": ["id", *AS_KEYS], "except_column_list": ["op"], **options}
     if "materialized" in options:
         config |= {"snapshot_version": "seq"}
     else:
         config |= {"sequence_by": "seq", "apply_as_deletes": "op = 'D'"}
 
     def event(key: int, seq: int, op: str = "U") -> list[str]:
-        return [str(key), str(seq), f"'{op}'", *[str(key)] * len(ALIASES)]
+        return [str(key), str(seq), f"'{op}'", *[str(key)] * len(AS_KEYS)]
 
     target = odd()
     if "materialized" in options:

@@ -94,7 +94,7 @@ STATEMENTS = {
     "scd1_plain": (12, 16),
     "scd2": (14, 26),
     "snapshot_scd1": (16, 24),
-    "snapshot_scd2": (21, 26),
+    "snapshot_scd2": (21, 28),
     "append_flow": (9, 14),
     "replace_using": (14, 23),
     "replace_where": (12, 20),

@@ -7,8 +7,8 @@ READY  := $(VENV)/.ready
 EXTENSIONS := .venv-extensions
 
 # What can run on Spark so far.
-SPARK_TESTS ?= tests/engines tests/scenarios/test_cases.py tests/scenarios/test_snapshot_and_replace_cases.py \
-  -k "not any_order"
+SPARK_TESTS ?= tests/engines tests/dbt/test_worked_examples.py tests/scenarios/test_cases.py \
+  tests/scenarios/test_snapshot_and_replace_cases.py -k "not any_order"
 
 # What Sail is quick enough for beside these. Others are about what is refused there: change feeds, operations, files.
 SAIL_SCENARIOS := append_flow bad_flows bad_input bad_replace bad_snapshots bitemporal dml expectations odd_input partial_updates \
@@ -20,7 +20,7 @@ LAKE_SCENARIOS := cases snapshot_and_replace_cases append_flow bad_files bad_flo
   change_feed expectations first_read forget move_and_trim partial_updates replace snapshots streams
 DUCKLAKE_TESTS ?= tests/engines $(LAKE_SCENARIOS:%=tests/scenarios/test_%.py) \
   tests/properties/test_auto_cdc.py tests/properties/test_streams.py tests/dbt/test_streams.py tests/dbt/test_data_tests.py \
-  tests/dbt/test_demo.py::test_build_at_the_root_is_green_twice -k "not any_order"
+  tests/dbt/test_worked_examples.py tests/dbt/test_demo.py::test_build_at_the_root_is_green_twice -k "not any_order"
 
 # What is worth a cluster: all that joins and numbers rows, a few times.
 CLUSTER_TESTS ?= tests/engines/test_contract.py tests/scenarios/test_cases.py \

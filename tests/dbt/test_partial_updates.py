@@ -1,45 +1,16 @@
-"""Partial updates through dbt: worked examples in one project, refusals while parsing, adopting and cloning.
+"""Partial updates through dbt: a list column of the model's making, refusals while parsing, adopting and cloning.
 
-Not here: what the table must hold in every order and cut (`properties/test_partial_updates`).
+Not here: worked examples, and what the table must hold in every order and cut (`properties/test_partial_updates`).
 """
 
 from __future__ import annotations
 
 import pytest
 
-from tests.case_data import Case, assert_run, load_cases
 from tests.dbt.test_operations import arrive, operate, write_model
 from tests.dbt_project import Project
 
 pytestmark = pytest.mark.dbt
-
-CASES = {
-    case.id.lower().replace("-", "_"): case
-    for case in load_cases("scd1", "scd2")
-    if case.uses_partial_updates and case.error is None and len(case.runs) <= 3
-}
-
-
-def model_of(case: Case, feed: str) -> str:
-    config = {name: value for name, value in case.runs[0].config.items() if value is not None}
-    options = ", ".join(f"{name}={value!r}" for name, value in config.items())
-    return f"{{{{ config(materialized='auto_cdc', {options}) }}}}\nselect * from {feed}\n"
-
-
-def test_worked_examples(project: Project) -> None:
-    """Every handed case of partial updates is a model; after each run of dbt each table is the documented one."""
-    assert len(CASES) >= 12
-    for name, case in CASES.items():
-        project.write(f"models/{name}.sql", model_of(case, f"feed_of_{name}"))
-    for number in range(3):
-        running = {name: case for name, case in CASES.items() if number < len(case.runs)}
-        with project._connection() as connection:
-            for name, case in running.items():
-                case.runs[number].create_feed(connection, f"feed_of_{name}")
-        project.succeed("run", "--select", *running)
-        with project._connection() as connection:
-            for name, case in running.items():
-                assert_run(connection, name, case.runs[number])
 
 
 def test_columns_to_update_through_dbt(project: Project) -> None:

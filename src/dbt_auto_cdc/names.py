@@ -48,6 +48,7 @@ HIDDEN = PREFIX + "hidden"
 IS_NEW = PREFIX + "is_new"
 IS_LATE = PREFIX + "is_late"
 IS_READ = PREFIX + "is_read"
+IS_GREATEST = PREFIX + "is_greatest"
 IS_REPEATED = PREFIX + "is_repeated"
 CONTINUES = PREFIX + "continues"
 VALUES = PREFIX + "values"
@@ -93,6 +94,9 @@ UNTIL = PREFIX + "until"
 # The alias of a relation whose columns are asked for in a sub-query: of any other name some engines (Spark, BigQuery)
 # would first look for a column there, and take the rest for one of its fields.
 AROUND = PREFIX + "around"
+
+# The setting of a transaction that holds what an engine said of the options.
+TRIED = PREFIX.strip("_") + ".tried"
 
 # Where rows have no places of their own: the number of a row of a working table; and, of what a run is going to write,
 # what becomes of a row and which step says so.
@@ -156,7 +160,6 @@ TIMELINE = COMPANION + "_timeline"
 SUMS = COMPANION + "_sums"
 GIVEN = COMPANION + "_given"
 DESCRIBED = COMPANION + "_described"
-TRIED = COMPANION + "_tried"
 STRUCT = COMPANION + "_sequence"
 REACH = COMPANION + "_reach"
 AS_IT_IS = COMPANION + "_as_it_is"

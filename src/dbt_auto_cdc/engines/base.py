@@ -169,6 +169,10 @@ class Engine:
         firsts = f"select {', '.join(columns)} from ranked where {names.PLACE} = 1"
         return Query().then("ranked", ranked).then("firsts", firsts)
 
+    def each_once(self, columns: Sequence[str], source: str) -> str:
+        """Return the SELECT of the values of columns, each once, in whatever order another table is then read best."""
+        return f"select distinct {', '.join(columns)} from {source}"
+
     def carried(self, value: str, type_name: str, *, where: str, window: str) -> str:
         """Return the value of the last row, up to this one in a named window, for which a condition is true.
 

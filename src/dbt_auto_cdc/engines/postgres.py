@@ -115,41 +115,45 @@ with no data$asked$;
         || fitting || ') as {column} where false';
 end
 $version$"""
-# All at once, and each alone where that fails.
-_TRIED = """drop table if exists {asked}, {answers};
-create temporary table {answers} (number integer, kind text, refusal text) on commit drop;
+# All at once, and each alone where that fails. The answers are a setting of the transaction: a table would cost more
+# than all that is asked.
+_TRIED = """drop table if exists {asked};
 do {tag}
 declare
     tried text;
-    place integer := 0;
+    found text;
     said text;
+    answers jsonb := '[]';
 begin
     begin
         execute {together};
-        insert into {answers}
-        select row_number() over (order by attnum) - 1, format_type(atttypid, atttypmod)
+        select jsonb_agg(jsonb_build_array(format_type(atttypid, atttypmod), null) order by attnum) into answers
         from (
             select * from pg_attribute where attrelid = {asked_text}::regclass order by attnum desc limit {count}
         ) as of_the_options;
         drop table {asked};
     exception when others then
+        answers := '[]';
         foreach tried in array array[{alone}] loop
+            found := null;
+            said := null;
             begin
                 execute tried;
-                insert into {answers}
-                select place, format_type(atttypid, atttypmod)
+                select format_type(atttypid, atttypmod) into found
                 from pg_attribute where attrelid = {asked_text}::regclass order by attnum desc limit 1;
                 drop table {asked};
             exception when others then
                 get stacked diagnostics said = message_text;
-                insert into {answers} values (place, null, said);
             end;
-            place := place + 1;
+            answers := answers || jsonb_build_array(jsonb_build_array(found, said));
         end loop;
     end;
+    perform set_config({answers}, answers::text, true);
 end
 {tag};
-select number, kind, refusal from {answers} order by number"""
+select number - 1 as number, answer ->> 0 as kind, answer ->> 1 as refusal
+from jsonb_array_elements(cast(current_setting({answers}) as jsonb)) with ordinality as told (answer, number)
+order by number"""
 _PARAMETERS = re.compile(r"\((?P<inside>[\d, -]+)\)")
 
 
@@ -219,6 +223,10 @@ class Postgres(Engine):
         """Return the query of each group's first row by an order, which numbers no rows."""
         head = f"select distinct on ({', '.join(groups)})\n    {', '.join(named(columns))}"
         return Query().then("firsts", f"{head}\n{source}\norder by {', '.join([*groups, *order])}")
+
+    def each_once(self, columns: Sequence[str], source: str) -> str:
+        """Return the SELECT of the values of columns, each once, in their order: so an index is read page by page."""
+        return f"{super().each_once(columns, source)} order by {', '.join(columns)}"
 
     def carried(self, value: str, type_name: str, *, where: str, window: str) -> str:
         """Return the value of the last row for which a condition is true; arrays as text, as above."""
@@ -339,13 +347,13 @@ order by attnum"""
 
     def try_columns(self, together: str, alone: list[str]) -> str:
         """Return the statements that try queries in a block that catches what fails: as the tables they would fill."""
-        asked, answers = self.working(names.DESCRIBED), self.working(names.TRIED)
+        asked = self.working(names.DESCRIBED)
 
         def filled(query: str) -> str:
             return text(f"create temporary table {asked} on commit drop as\n{query}\nwith no data")
 
         return _TRIED.format(
-            answers=answers,
+            answers=text(names.TRIED),
             asked=asked,
             asked_text=text(asked),
             together=filled(together),

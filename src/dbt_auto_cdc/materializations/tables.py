@@ -211,7 +211,8 @@ def _create_target(job: Job, target: str, rows: Query) -> tuple[Step, ...]:
     contract, types = job.state.contract_sql, target_types(job)
     laid_out = tuple(Step("lay out the target", sql) for sql in job.engine.laid_out(target))
     if not contract and not laid_out:
-        sql = job.engine.create_table(target, _typed(job, rows, types), is_overwritten=job.overwrites)
+        is_overwritten = job.overwrites or job.spec.keeps_history
+        sql = job.engine.create_table(target, _typed(job, rows, types), is_overwritten=is_overwritten)
         return (Step("create the target", sql, counts=job.spec.COUNTS),)
     columns = [*job.output, *job.bounds, *job.unseen]
     empty = contracted(job, target) if contract else _empty(job, target, types)

@@ -68,13 +68,14 @@ def stage(
             f"case when {names.IS_NEW} then {name} end as {name}"
             if known.is_common and name not in job.keys
             else name
-            for name in (*job.staged, names.HIDDEN, *known.more)
+            for name in (names.HIDDEN, *known.more, *job.staged)
         ]
         query = query.then(
             "told", f"select src.*, {', '.join(marks)}\nfrom {query.last} as src\n{known.join}"
         )
-        last = [names.IS_NEW, names.IS_LATE, *among_key]
-        query = query.then("stage", f"select\n    {comma([*kept, *EVENT, *last])}\nfrom told")
+        # First what every later step looks at: PostgreSQL reads a row up to the last column that is asked for.
+        first = [names.IS_NEW, names.IS_LATE, *among_key]
+        query = query.then("stage", f"select\n    {comma([*first, *EVENT, *kept])}\nfrom told")
     elif placed:
         query = query.then("stage", f"select src.*, {', '.join(placed)}\nfrom {query.last} as src")
     return staged(job, query)

@@ -89,13 +89,17 @@ def _expects(job: Job) -> bool:
 
 
 def _among_key(job: Job) -> dict[str, str]:
-    """The place of an evaluated event among those of its key, first the one that counts, and whether it is repeated."""
+    """Whether an evaluated event is the one of its key that counts, and whether it is repeated.
+
+    One look at the event above tells both. What lacks a sequence is never above another one that counts: it is refused.
+    """
     keys, sequence = ", ".join(of("src", job.keys)), f"src.{names.SEQUENCE}"
     order = ", ".join([f"{sequence} desc", *changes.by_precedence(job, "src")])
     window = f"over (partition by {keys} order by {order})"
+    above = f"lag({sequence}) {window}"
     return {
-        names.PLACE: f"row_number() {window}",
-        names.IS_REPEATED: f"coalesce(lag({sequence}) {window} = {sequence}, false)",
+        names.IS_GREATEST: f"{above} is null",
+        names.IS_REPEATED: f"coalesce({above} = {sequence}, false)",
     }
 
 
@@ -158,13 +162,8 @@ def _won(job: Job, *more: str) -> str:
         return job.working(names.WINNERS)
     columns = [*job.keys, *changes.EVENT, *(() if job.builds else (names.HIDDEN,)), *more]
     table, is_event = _source(job)
-    won = f"select {', '.join(of('evt', columns))}\nfrom {table} as evt\nwhere {is_event} and {_is_first('evt')}"
+    won = f"select {', '.join(of('evt', columns))}\nfrom {table} as evt\nwhere {is_event} and evt.{names.IS_GREATEST}"
     return f"(\n{indented(won)}\n)"
-
-
-def _is_first(alias: str) -> str:
-    """The condition that an event counts among those of its key, of which the engine does not expect next to none."""
-    return f"{alias}.{names.PLACE} < 2"
 
 
 def judged(job: Job) -> tuple[Step, ...]:
@@ -189,10 +188,10 @@ def _written(job: Job) -> dict[str, str]:
 
     Where rows are looked for when they are deleted, they are counted then.
     """
-    wins = f"evt.{names.PLACE} = 1 and evt.{names.KIND}"
+    wins = f"evt.{names.IS_GREATEST} and evt.{names.KIND}"
     written = {job.spec.COUNTS: f"{wins} = 'upsert'"}
     if _expects(job):
-        written[_KNOWN] = f"evt.{names.PLACE} = 1 and (evt.{names.KIND} = 'delete' or evt.{names.SHOWS})"
+        written[_KNOWN] = f"evt.{names.IS_GREATEST} and (evt.{names.KIND} = 'delete' or evt.{names.SHOWS})"
         written[_ADDED] = f"{wins} = 'upsert' and not evt.{names.SHOWS}"
     return written
 
@@ -259,7 +258,7 @@ def rows(job: Job, only: str = "") -> Query:
     """Return the rows to be written to the target: the winners' values, read now; of a stage that tells them, some."""
     table, is_event = _source(job)
     if _wins_in_stage(job):
-        won = f"{is_event} and {_is_first('evt')} and evt.{names.KIND} <> 'delete'{only}"
+        won = f"{is_event} and evt.{names.IS_GREATEST} and evt.{names.KIND} <> 'delete'{only}"
         return Query().then(
             "rows", f"select {', '.join(of('evt', job.output))}\nfrom {table} as evt\nwhere {won}"
         )

@@ -40,7 +40,7 @@ def read(job: Job) -> tuple[Step, ...]:
 
 def _stored(job: Job) -> Step:
     """Find the versions of the staged keys, narrowly. Out: one row per version, with its locator and bounds."""
-    keys = ", ".join(job.keys)
+    keys = job.engine.each_once(job.keys, job.working(names.STAGE))
     shown = "".join(f",\n    {shown}" for shown in scd2_partial.shown(job))
     query = Query().then(
         "stored",
@@ -48,7 +48,7 @@ def _stored(job: Job) -> Step:
         f"    tgt.{job.start_at} as {names.SEQUENCE}, tgt.{job.end_at} as {names.OLD_END},"
         f" {job.at('tgt')} as {names.LOCATOR}{shown}\n"
         f"from {job.target} as tgt\n"
-        f"join (select distinct {keys} from {job.working(names.STAGE)}) as stg on {job.same_key('stg', 'tgt')}",
+        f"join ({keys}) as stg on {job.same_key('stg', 'tgt')}",
     )
     return Step("find the versions of the keys", job.engine.create_working(job.working(names.STORED), query))
 

@@ -27,16 +27,16 @@ told as (
     from evaluated as src
 )
 select
+    __auto_cdc_is_new,
+    __auto_cdc_is_late,
+    __auto_cdc_sequence,
+    __auto_cdc_kind,
+    __auto_cdc_hidden,
     `id`,
     `name`,
     `note`,
     `operation`,
-    `changed_at`,
-    __auto_cdc_hidden,
-    __auto_cdc_sequence,
-    __auto_cdc_kind,
-    __auto_cdc_is_new,
-    __auto_cdc_is_late
+    `changed_at`
 from told
 ) as src;
 
@@ -141,16 +141,16 @@ told as (
     from evaluated as src
 )
 select
+    __auto_cdc_is_new,
+    __auto_cdc_is_late,
+    __auto_cdc_sequence,
+    __auto_cdc_kind,
+    __auto_cdc_hidden,
     `id`,
     `name`,
     `note`,
     `operation`,
-    `changed_at`,
-    __auto_cdc_hidden,
-    __auto_cdc_sequence,
-    __auto_cdc_kind,
-    __auto_cdc_is_new,
-    __auto_cdc_is_late
+    `changed_at`
 from told
 ) as src;
 

@@ -554,7 +554,7 @@ create index on shop.customers__auto_cdc (__auto_cdc_kind) where __auto_cdc_kind
 analyze shop.customers__auto_cdc;
 
 -- create the target
-create table shop.customers as
+create table shop.customers with (fillfactor = 90) as
 with written as (
     select event, start_at, end_at, system_start_at, system_end_at
     from pg_temp."customers__auto_cdc_timeline"

@@ -275,7 +275,7 @@ with evaluated as (
     where not src.__auto_cdc_dropped
 ),
 placed as (
-    select src.*, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
+    select src.*, lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) is null as __auto_cdc_is_greatest, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
     from evaluated as src
 ),
 told as (
@@ -284,17 +284,17 @@ told as (
     left join shop.customers__auto_cdc as cmp on src."id" = cmp."id"
 )
 select
+    __auto_cdc_is_new,
+    __auto_cdc_is_late,
+    __auto_cdc_is_greatest,
+    __auto_cdc_is_repeated,
+    __auto_cdc_sequence,
+    __auto_cdc_kind,
+    case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
     "id",
     case when __auto_cdc_is_new then "name" end as "name",
     case when __auto_cdc_is_new then "note" end as "note",
-    case when __auto_cdc_is_new then "changed_at" end as "changed_at",
-    case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
-    __auto_cdc_sequence,
-    __auto_cdc_kind,
-    __auto_cdc_is_new,
-    __auto_cdc_is_late,
-    __auto_cdc_place,
-    __auto_cdc_is_repeated
+    case when __auto_cdc_is_new then "changed_at" end as "changed_at"
 from told;
 
 -- check the events
@@ -303,7 +303,7 @@ select
     count(case when evt.__auto_cdc_is_late then 1 end) as num_late_rows,
     count(case when evt.__auto_cdc_is_new then 1 end) as num_new_events,
     count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) as num_repeated_rows,
-    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert' then 1 end) as num_upserted_rows,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest and evt.__auto_cdc_kind = 'upsert' then 1 end) as num_upserted_rows,
     case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 1 end) else 0 end as null_sequence,
     min(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar), 'null') end) as null_sequence_example,
     case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) else 0 end as null_key_0,
@@ -340,7 +340,7 @@ places as (
     from variants as var left join (
         select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
         from pg_temp."customers__auto_cdc_stage" as evt
-        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest
     ) as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."id", var.__auto_cdc_sequence
 ),
@@ -361,7 +361,7 @@ with gone as (
 select * from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
     from pg_temp."customers__auto_cdc_stage" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest
 ) as won where __auto_cdc_kind <> 'upsert'
 ) as won where won."id" = tgt."id"
     returning won.__auto_cdc_kind
@@ -377,7 +377,7 @@ begin
     merge into shop.customers as tgt using (
     select evt."id", evt."name", evt."note", evt."changed_at"
     from pg_temp."customers__auto_cdc_stage" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete'
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest and evt.__auto_cdc_kind <> 'delete'
     ) as won on won."id" = tgt."id"
     when matched then update set "id" = won."id", "name" = won."name", "note" = won."note", "changed_at" = won."changed_at"
     when not matched then insert ("id", "name", "note", "changed_at") values (won."id", won."name", won."note", won."changed_at");
@@ -385,7 +385,7 @@ begin
     if __auto_cdc_written > (select count(*) from (
     select evt."id", evt."name", evt."note", evt."changed_at"
     from pg_temp."customers__auto_cdc_stage" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete'
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest and evt.__auto_cdc_kind <> 'delete'
     ) as won) then
         raise cardinality_violation;
     end if;
@@ -393,12 +393,12 @@ exception when unique_violation or exclusion_violation or cardinality_violation 
     delete from shop.customers as tgt using (
     select evt."id", evt."name", evt."note", evt."changed_at"
     from pg_temp."customers__auto_cdc_stage" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete'
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest and evt.__auto_cdc_kind <> 'delete'
     ) as won where won."id" = tgt."id";
     insert into shop.customers ("id", "name", "note", "changed_at")
     select evt."id", evt."name", evt."note", evt."changed_at"
     from pg_temp."customers__auto_cdc_stage" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete';
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest and evt.__auto_cdc_kind <> 'delete';
 end
 $__auto_cdc_0$;
 
@@ -413,7 +413,7 @@ from (
 select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
     from pg_temp."customers__auto_cdc_stage" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest
 ) as won where __auto_cdc_hidden is not null
 ) as changed
 where tgt.ctid = changed.locator;
@@ -426,7 +426,7 @@ insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind
 select "id", __auto_cdc_sequence, __auto_cdc_kind from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
     from pg_temp."customers__auto_cdc_stage" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest
 ) as won where __auto_cdc_hidden is null;
 
 -- create the quarantine

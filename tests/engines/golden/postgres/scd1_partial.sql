@@ -228,19 +228,19 @@ told as (
     left join shop.customers__auto_cdc as cmp on src."id" = cmp."id"
 )
 select
-    "id",
-    case when __auto_cdc_is_new then "name" end as "name",
-    case when __auto_cdc_is_new then "note" end as "note",
-    case when __auto_cdc_is_new then "changed_at" end as "changed_at",
+    __auto_cdc_is_new,
+    __auto_cdc_is_late,
+    __auto_cdc_sequence,
+    __auto_cdc_kind,
     case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
     case when __auto_cdc_is_new then __auto_cdc_latest end as __auto_cdc_latest,
     case when __auto_cdc_is_new then __auto_cdc_floor end as __auto_cdc_floor,
     case when __auto_cdc_is_new then "__auto_cdc_author_name" end as "__auto_cdc_author_name",
     case when __auto_cdc_is_new then "__auto_cdc_author_note" end as "__auto_cdc_author_note",
-    __auto_cdc_sequence,
-    __auto_cdc_kind,
-    __auto_cdc_is_new,
-    __auto_cdc_is_late
+    "id",
+    case when __auto_cdc_is_new then "name" end as "name",
+    case when __auto_cdc_is_new then "note" end as "note",
+    case when __auto_cdc_is_new then "changed_at" end as "changed_at"
 from told;
 do $analyze$
 declare

@@ -192,7 +192,7 @@ create index on shop.customers__auto_cdc (__auto_cdc_kind) where __auto_cdc_kind
 analyze shop.customers__auto_cdc;
 
 -- create the target
-create table shop.customers as
+create table shop.customers with (fillfactor = 90) as
 with written as (
     select __auto_cdc_event, __auto_cdc_run_start, __auto_cdc_run_end
     from pg_temp."customers__auto_cdc_timeline"
@@ -246,7 +246,7 @@ create temporary table pg_temp."customers__auto_cdc_stored" on commit drop as
 select tgt."id",
     tgt."__start_at" as __auto_cdc_sequence, tgt."__end_at" as __auto_cdc_old_end, tgt.ctid as __auto_cdc_locator
 from shop.customers as tgt
-join (select distinct "id" from pg_temp."customers__auto_cdc_stage") as stg on stg."id" = tgt."id";
+join (select distinct "id" from pg_temp."customers__auto_cdc_stage" order by "id") as stg on stg."id" = tgt."id";
 do $analyze$
 declare
     usual text := current_setting('default_statistics_target');

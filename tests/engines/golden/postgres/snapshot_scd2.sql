@@ -307,7 +307,7 @@ create index on shop.customers__auto_cdc (__auto_cdc_kind) where __auto_cdc_kind
 analyze shop.customers__auto_cdc;
 
 -- create the target
-create table shop.customers as
+create table shop.customers with (fillfactor = 90) as
 with rows as (
     select * from (
     with written as (

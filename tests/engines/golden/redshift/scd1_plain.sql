@@ -21,7 +21,7 @@ with evaluated as (
         from shop.customer_changes
     ) as src
 )
-select src.*, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
+select src.*, lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) is null as __auto_cdc_is_greatest, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
 from evaluated as src
 ) as src;
 
@@ -67,7 +67,7 @@ places as (
     from variants as var left join (
         select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-        where true and evt.__auto_cdc_place < 2
+        where true and evt.__auto_cdc_is_greatest
     ) as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."id", var.__auto_cdc_sequence
 ),
@@ -115,7 +115,7 @@ create table shop.customers (
 insert into shop.customers ("id", "name", "note", "changed_at")
 select evt."id", evt."name", evt."note", evt."changed_at"
 from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-where true and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete';
+where true and evt.__auto_cdc_is_greatest and evt.__auto_cdc_kind <> 'delete';
 
 -- count the rows
 select count(*) as num_upserted_rows from shop.customers;
@@ -133,7 +133,7 @@ select more.*, null as __auto_cdc_control from (
 select "id", __auto_cdc_sequence, __auto_cdc_kind from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    where true and evt.__auto_cdc_place < 2
+    where true and evt.__auto_cdc_is_greatest
 ) as won
 ) as more
 ) as told
@@ -170,23 +170,23 @@ with evaluated as (
     ) as src
 ),
 told as (
-    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') end as __auto_cdc_hidden, coalesce(cmp.__auto_cdc_kind = 'upsert', false) as __auto_cdc_shows, row_number() over (partition by src."id" order by src.__auto_cdc_sequence desc) as __auto_cdc_place, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
+    select src.*, (cmp.__auto_cdc_sequence is null or src.__auto_cdc_sequence is null or src.__auto_cdc_sequence > cmp.__auto_cdc_sequence) as __auto_cdc_is_new, coalesce(src.__auto_cdc_sequence < cmp.__auto_cdc_sequence, false) as __auto_cdc_is_late, case when cmp.__auto_cdc_kind is not null then coalesce(cast(length(cast(cmp."id" as varchar(65535))) as varchar(65535)) || ':' || cast(cmp."id" as varchar(65535)), '-') || coalesce(cast(length(cast(cmp.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(cmp.__auto_cdc_kind as varchar(65535)), '-') end as __auto_cdc_hidden, coalesce(cmp.__auto_cdc_kind = 'upsert', false) as __auto_cdc_shows, lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) is null as __auto_cdc_is_greatest, coalesce(lag(src.__auto_cdc_sequence) over (partition by src."id" order by src.__auto_cdc_sequence desc) = src.__auto_cdc_sequence, false) as __auto_cdc_is_repeated
     from evaluated as src
     left join shop.customers__auto_cdc as cmp on src."id" = cmp."id"
 )
 select
+    __auto_cdc_is_new,
+    __auto_cdc_is_late,
+    __auto_cdc_is_greatest,
+    __auto_cdc_is_repeated,
+    __auto_cdc_sequence,
+    __auto_cdc_kind,
+    case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
+    case when __auto_cdc_is_new then __auto_cdc_shows end as __auto_cdc_shows,
     "id",
     case when __auto_cdc_is_new then "name" end as "name",
     case when __auto_cdc_is_new then "note" end as "note",
-    case when __auto_cdc_is_new then "changed_at" end as "changed_at",
-    case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
-    case when __auto_cdc_is_new then __auto_cdc_shows end as __auto_cdc_shows,
-    __auto_cdc_sequence,
-    __auto_cdc_kind,
-    __auto_cdc_is_new,
-    __auto_cdc_is_late,
-    __auto_cdc_place,
-    __auto_cdc_is_repeated
+    case when __auto_cdc_is_new then "changed_at" end as "changed_at"
 from told
 ) as src;
 
@@ -196,9 +196,9 @@ select
     count(case when evt.__auto_cdc_is_late then 1 end) as num_late_rows,
     count(case when evt.__auto_cdc_is_new then 1 end) as num_new_events,
     count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) as num_repeated_rows,
-    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert' then 1 end) as num_upserted_rows,
-    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and (evt.__auto_cdc_kind = 'delete' or evt.__auto_cdc_shows) then 1 end) as num_known_keys,
-    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_place = 1 and evt.__auto_cdc_kind = 'upsert' and not evt.__auto_cdc_shows then 1 end) as num_added_keys,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest and evt.__auto_cdc_kind = 'upsert' then 1 end) as num_upserted_rows,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest and (evt.__auto_cdc_kind = 'delete' or evt.__auto_cdc_shows) then 1 end) as num_known_keys,
+    count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest and evt.__auto_cdc_kind = 'upsert' and not evt.__auto_cdc_shows then 1 end) as num_added_keys,
     case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 1 end) else 0 end as null_sequence,
     min(case when evt.__auto_cdc_is_new and evt.__auto_cdc_sequence is null then 'id=' || coalesce(cast(evt."id" as varchar(65535)), 'null') end) as null_sequence_example,
     case when count(case when evt.__auto_cdc_is_new and evt.__auto_cdc_is_repeated then 1 end) = 0 then count(case when evt.__auto_cdc_is_new and evt."id" is null and evt.__auto_cdc_kind <> 'truncate' then 1 end) else 0 end as null_key_0,
@@ -235,7 +235,7 @@ places as (
     from variants as var left join (
         select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest
     ) as won on won."id" = var."id" and won.__auto_cdc_sequence = var.__auto_cdc_sequence
     group by var."id", var.__auto_cdc_sequence
 ),
@@ -257,7 +257,7 @@ with there as (
     join (
         select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden, evt.__auto_cdc_shows
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest
     ) as won on won."id" = tgt."id"
     group by won."id", won.__auto_cdc_kind, won.__auto_cdc_shows
 ),
@@ -273,7 +273,7 @@ expected as (
     from (
         select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden, evt.__auto_cdc_shows
         from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-        where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+        where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest
     ) as won where __auto_cdc_shows and __auto_cdc_kind = 'upsert'
 )
 select num_deleted_rows, num_doubled + num_expected - num_found as num_odd_keys
@@ -308,7 +308,7 @@ from (
 select coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535)) || ':' || cast(won."id" as varchar(65535)), '-') from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest
 ) as won where won.__auto_cdc_kind = 'delete'
 ) as gone(place) where place is not null
 union all
@@ -330,7 +330,7 @@ select
 from (
 select evt."id", evt."name", evt."note", evt."changed_at"
 from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and evt.__auto_cdc_shows
+where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest and evt.__auto_cdc_kind <> 'delete' and evt.__auto_cdc_shows
 ) as born("id", "name", "note", "changed_at")
 ) as row_born
 union all
@@ -352,7 +352,7 @@ select
 from (
 select evt."id", evt."name", evt."note", evt."changed_at"
 from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2 and evt.__auto_cdc_kind <> 'delete' and not evt.__auto_cdc_shows
+where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest and evt.__auto_cdc_kind <> 'delete' and not evt.__auto_cdc_shows
 ) as born("id", "name", "note", "changed_at")
 ) as row_born;
 
@@ -384,7 +384,7 @@ from (
 select __auto_cdc_hidden as locator, __auto_cdc_sequence, __auto_cdc_kind from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest
 ) as won where __auto_cdc_hidden is not null
 ) as ended(place, value_0, value_1)
 union all
@@ -407,7 +407,7 @@ from (
 select "id", __auto_cdc_sequence, __auto_cdc_kind from (
     select evt."id", evt.__auto_cdc_sequence, evt.__auto_cdc_kind, evt.__auto_cdc_hidden
     from shop."customers__auto_cdc_stage_c0ffee000002" as evt
-    where evt.__auto_cdc_is_new and evt.__auto_cdc_place < 2
+    where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest
 ) as won where __auto_cdc_hidden is null
 ) as born("id", __auto_cdc_sequence, __auto_cdc_kind)
 ) as row_born;

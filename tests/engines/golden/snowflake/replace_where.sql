@@ -27,16 +27,16 @@ told as (
     from evaluated as src
 )
 select
+    __auto_cdc_is_new,
+    __auto_cdc_is_late,
+    __auto_cdc_sequence,
+    __auto_cdc_kind,
+    __auto_cdc_hidden,
     "ID",
     "NAME",
     "NOTE",
     "OPERATION",
-    "CHANGED_AT",
-    __auto_cdc_hidden,
-    __auto_cdc_sequence,
-    __auto_cdc_kind,
-    __auto_cdc_is_new,
-    __auto_cdc_is_late
+    "CHANGED_AT"
 from told
 ) as src;
 
@@ -136,16 +136,16 @@ told as (
     from evaluated as src
 )
 select
+    __auto_cdc_is_new,
+    __auto_cdc_is_late,
+    __auto_cdc_sequence,
+    __auto_cdc_kind,
+    __auto_cdc_hidden,
     "ID",
     "NAME",
     "NOTE",
     "OPERATION",
-    "CHANGED_AT",
-    __auto_cdc_hidden,
-    __auto_cdc_sequence,
-    __auto_cdc_kind,
-    __auto_cdc_is_new,
-    __auto_cdc_is_late
+    "CHANGED_AT"
 from told
 ) as src;
 

@@ -221,15 +221,15 @@ told as (
     cross join (select max(__auto_cdc_sequence) as __auto_cdc_latest from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as dump
 )
 select
+    __auto_cdc_is_new,
+    __auto_cdc_is_late,
+    __auto_cdc_sequence,
+    __auto_cdc_kind,
+    case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
     "ID",
     case when __auto_cdc_is_new then "NAME" end as "NAME",
     case when __auto_cdc_is_new then "NOTE" end as "NOTE",
-    case when __auto_cdc_is_new then "CHANGED_AT" end as "CHANGED_AT",
-    case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
-    __auto_cdc_sequence,
-    __auto_cdc_kind,
-    __auto_cdc_is_new,
-    __auto_cdc_is_late
+    case when __auto_cdc_is_new then "CHANGED_AT" end as "CHANGED_AT"
 from told
 ) as src;
 

@@ -234,15 +234,15 @@ told as (
     cross join (select max(__auto_cdc_sequence) as __auto_cdc_latest from shop.customers__auto_cdc where __auto_cdc_kind = 'snapshot') as dump
 )
 select
+    __auto_cdc_is_new,
+    __auto_cdc_is_late,
+    __auto_cdc_sequence,
+    __auto_cdc_kind,
+    case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
     "id",
     case when __auto_cdc_is_new then "name" end as "name",
     case when __auto_cdc_is_new then "note" end as "note",
-    case when __auto_cdc_is_new then "changed_at" end as "changed_at",
-    case when __auto_cdc_is_new then __auto_cdc_hidden end as __auto_cdc_hidden,
-    __auto_cdc_sequence,
-    __auto_cdc_kind,
-    __auto_cdc_is_new,
-    __auto_cdc_is_late
+    case when __auto_cdc_is_new then "changed_at" end as "changed_at"
 from told
 ) as src;
 

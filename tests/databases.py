@@ -670,8 +670,9 @@ def tables_of(connection: Connection) -> dict[str, str]:
         shown = connection.execute("show tables").fetchall()
         return {name: "TABLE" for _, name, is_temporary in shown if not is_temporary}
     if isinstance(connection, Postgres):
-        query = "select table_name, table_type from information_schema.tables"
-        return dict(connection.execute(f"{query} where table_schema = current_schema()").fetchall())
+        query = "select relname, case relkind when 'v' then 'VIEW' else 'BASE TABLE' end from pg_class"
+        here = "relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v')"
+        return dict(connection.execute(f"{query} where {here}").fetchall())
     # Half as dear as the information schema, which counts where it is asked several times a run.
     tables = "select table_name, 'BASE TABLE' from duckdb_tables()"
     views = "select view_name, 'VIEW' from duckdb_views()"

@@ -620,3 +620,16 @@ def test_rows_are_changed_where_they_are(
         name: outcome.figures[name] for name in ("num_upserted_rows", "num_duplicate_rows", "num_read_rows")
     }
     assert [(1, "d", 7), (2, "b", 5), (3, "e", 6)] == sorted(tuple(row.values()) for row in target.rows())
+
+
+def test_versions_end_where_they_are(connection: Connection) -> None:
+    """Beside the versions of a history there is room in their pages, so that no index has to follow an end."""
+    pages = "select id, split_part(ctid::text, ',', 1) from target where {} order by id"
+    feed(connection, *((number, "a", 5) for number in range(400)))
+    target = Direct(connection)
+    target.run(SCD2)
+    some = list(range(0, 100, 20))
+    begun = connection.execute(pages.format(f"id = any (array{some})")).fetchall()
+    feed(connection, *((number, "b", 6) for number in some))
+    assert len(some) * 2 == target.run(SCD2).figures["num_upserted_rows"]
+    assert begun == connection.execute(pages.format("__end_at is not null")).fetchall()

@@ -31,13 +31,13 @@ _UNLIMITED = {
 _TABLE_LOCK = """    if exists (select from pg_class where oid = to_regclass({text}) and relkind in ('r', 'p')) then
         lock table {name} in share row exclusive mode;
     end if;"""
-# A look at 3,000 rows: the usual 30,000 of a wide table would take longer than many a step. Of one that is found by its
+# A look at 900 rows: the usual 30,000 of a wide table would take longer than many a step. Of one that is found by its
 # keys, a look at all columns would too.
 _ANALYZE = """do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     {analyze};
     perform set_config('default_statistics_target', usual, true);
 end

@@ -18,7 +18,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_stage" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_stage"'::regclass and attnum > 0
@@ -42,7 +42,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_winners";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -122,7 +122,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_stage" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_stage"'::regclass and attnum > 0
@@ -143,7 +143,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_stored";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -168,7 +168,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_winners";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -214,7 +214,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_events";
     perform set_config('default_statistics_target', usual, true);
 end

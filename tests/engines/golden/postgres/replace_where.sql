@@ -40,7 +40,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_stage";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -123,7 +123,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_stage";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -143,7 +143,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_gone";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -167,7 +167,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_events";
     perform set_config('default_statistics_target', usual, true);
 end

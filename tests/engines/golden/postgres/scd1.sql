@@ -21,7 +21,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_stage" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_stage"'::regclass and attnum > 0
@@ -52,7 +52,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_events" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_events"'::regclass and attnum > 0
@@ -72,7 +72,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_winners";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -221,7 +221,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_stage" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_stage"'::regclass and attnum > 0
@@ -255,7 +255,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_events" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_events"'::regclass and attnum > 0
@@ -275,7 +275,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_winners";
     perform set_config('default_statistics_target', usual, true);
 end

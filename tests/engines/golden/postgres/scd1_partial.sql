@@ -19,7 +19,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_stage" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_stage"'::regclass and attnum > 0
@@ -56,7 +56,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_sums";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -96,7 +96,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_winners";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -246,7 +246,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_stage" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_stage"'::regclass and attnum > 0
@@ -293,7 +293,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_sums";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -308,7 +308,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_gone";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -372,7 +372,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_winners";
     perform set_config('default_statistics_target', usual, true);
 end

@@ -19,7 +19,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_stage" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_stage"'::regclass and attnum > 0
@@ -123,7 +123,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_line" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_line"'::regclass and attnum > 0
@@ -197,7 +197,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_timeline";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -280,7 +280,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_stage" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_stage"'::regclass and attnum > 0
@@ -301,7 +301,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_stored";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -343,7 +343,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_events" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_events"'::regclass and attnum > 0
@@ -550,7 +550,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_given" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_given"'::regclass and attnum > 0
@@ -643,7 +643,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_line" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_line"'::regclass and attnum > 0
@@ -742,7 +742,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_timeline";
     perform set_config('default_statistics_target', usual, true);
 end

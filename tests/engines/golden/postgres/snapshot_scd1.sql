@@ -17,7 +17,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_stage" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_stage"'::regclass and attnum > 0
@@ -48,7 +48,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_versions";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -250,7 +250,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     execute 'analyze pg_temp."customers__auto_cdc_stage" (' || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = 'pg_temp."customers__auto_cdc_stage"'::regclass and attnum > 0
@@ -284,7 +284,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_versions";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -379,7 +379,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_winners";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -445,7 +445,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_winners";
     perform set_config('default_statistics_target', usual, true);
 end
@@ -509,7 +509,7 @@ do $analyze$
 declare
     usual text := current_setting('default_statistics_target');
 begin
-    perform set_config('default_statistics_target', '10', true);
+    perform set_config('default_statistics_target', '3', true);
     analyze pg_temp."customers__auto_cdc_gone";
     perform set_config('default_statistics_target', usual, true);
 end

@@ -95,6 +95,10 @@ def test_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
             "spark",
             "org.apache.iceberg.exceptions.CommitFailedException: Cannot commit, the table was updated",
         ),
+        (
+            "spark",
+            "org.apache.iceberg.exceptions.ValidationException: Cannot determine history between snapshot 7 and 9",
+        ),
         ("spark", f"auto_cdc: model cities: {journal.IS_WRITING}"),
         (
             "databricks",

@@ -384,6 +384,7 @@ ENGINE = Spark(
         "equal_sequence=append",
     ),
     # Of Iceberg, of Delta, and of Delta on Sail.
-    conflict=r"CommitFailedException|ValidationException: (?:Found (?:new )?conflicting|Cannot commit|Missing required)"
+    conflict=r"CommitFailedException"
+    r"|ValidationException: (?:Found (?:new )?conflicting|Cannot (?:commit|determine history)|Missing required)"
     r"|(?:Concurrent|MetadataChanged)\w*Exception|DELTA_(?:CONCURRENT|METADATA_CHANGED)|Failed to commit transaction",
 )

@@ -49,8 +49,7 @@ def kind_of(case: Case) -> str:
 
 def model_of(case: Case, run: Run, feed: str) -> str:
     """Return the model as a user would write it."""
-    target = case.mode if case.mode.startswith("replace") else "auto_cdc"
-    materialized = "auto_cdc_snapshot" if case.mode.startswith("snapshot") else target
+    materialized = others.materialized_of(case) if case in others.CASES else "auto_cdc"
     config: dict[str, Any] = {"materialized": materialized, **others.options_of(run)}
     given = ", ".join(f"{name}={value!r}" for name, value in config.items() if value is not None)
     return f"{{{{ config({given}) }}}}\nselect * from {{{{ target.schema }}}}.{feed}\n"
@@ -77,10 +76,7 @@ def test_worked_examples(shop: Project, modes: tuple[str, ...]) -> None:
         runs = {name: case.runs[number] for name, case in running.items()}
         with shop._connection() as connection:
             for name, run in runs.items():
-                is_dump = run.mode.startswith("snapshot")
-                run.create_feed(
-                    connection, f"feed_of_{name}", version_column=others.VERSION if is_dump else None
-                )
+                others.deliver(connection, run, f"feed_of_{name}")
                 shop.write(f"models/{name}.sql", model_of(running[name], run, f"feed_of_{name}"))
         result = shop.run("run", "--select", *runs)
         said = {each.node.name: each for each in result.result or ()}

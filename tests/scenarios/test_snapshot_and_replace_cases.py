@@ -46,9 +46,13 @@ def served(case: Case, *, at_once: bool = False) -> Any:
     return pytest.param(case, id=case.id, marks=[pytest.mark.skip(reason=reason)] if reason else [])
 
 
+def materialized_of(case: Case) -> str:
+    """Return the materialization that keeps the target of a case."""
+    return "auto_cdc_snapshot" if case.mode.startswith("snapshot") else case.mode
+
+
 def target_of(connection: Connection, case: Case) -> Direct:
-    is_snapshot = case.mode.startswith("snapshot")
-    return Direct(connection, materialized="auto_cdc_snapshot" if is_snapshot else case.mode)
+    return Direct(connection, materialized=materialized_of(case))
 
 
 def options_of(run: Run) -> dict[str, Any]:
@@ -58,9 +62,14 @@ def options_of(run: Run) -> dict[str, Any]:
     return run.config
 
 
+def deliver(connection: Connection, run: Run, feed: str = "feed") -> None:
+    """Make the feed of a run, that of a snapshot with its version."""
+    run.create_feed(connection, feed, version_column=VERSION if run.mode.startswith("snapshot") else None)
+
+
 def apply(target: Direct, run: Run) -> Outcome:
     """Make the feed of a run and run on it."""
-    run.create_feed(target.connection, version_column=VERSION if run.mode.startswith("snapshot") else None)
+    deliver(target.connection, run)
     return target.run(options_of(run), full_refresh=run.is_full_refresh)
 
 

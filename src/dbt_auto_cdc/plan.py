@@ -53,7 +53,7 @@ class Write:
     the values that `columns` get in these rows. `apart` says that nothing a run does to the relation is said twice:
     each row that comes or ends is told like no other of these, and none goes. `odd` names the measure that is above
     zero unless the same holds of rows that go and come, and each that comes takes the place of just one that is there,
-    or of none if it is `added`; such a step is left out only if it has no row.
+    or of none if it is `added`. `has_rows_if` names measures like a step's `only_if`: the step may be sent more often.
     """
 
     columns: tuple[str, ...] = ()
@@ -63,6 +63,7 @@ class Write:
     apart: bool = False
     odd: str = ""
     added: bool = False
+    has_rows_if: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,8 @@ def is_met(only_if: tuple[str, ...], measures: Mapping[str, int]) -> bool:
     return not only_if or any(measures.get(name) for name in only_if)
 
 
-def whenever_sent(steps: Sequence[Step]) -> tuple[str, ...]:
-    """Return the measures one of which has to be above zero for any of the steps to be sent; none if one always is."""
+def whenever_sent(steps: Sequence[Step] | Sequence[Part]) -> tuple[str, ...]:
+    """Return the measures one of which has to be above zero for any of these to be sent; none if one always is."""
     if not all(step.only_if for step in steps):
         return ()
     return tuple(dict.fromkeys(name for step in steps for name in step.only_if))

@@ -64,7 +64,7 @@ class RowChanges:
             if query is not None
         ]
         reads = any(is_read(relation, query) for relation in self.changing for query in queries)
-        left_out = {step.only_if for step, write in self.writes if not write.odd}
+        left_out = {step.only_if for step, _ in self.writes}
         return self.engine.merges and len(left_out) <= 1 and not reads
 
     @property
@@ -124,7 +124,7 @@ class RowChanges:
     def _parts(self, *, added: bool | None = None) -> list[Part]:
         """Return the SELECTs of the rows of all steps, or of those whose rows are `added`, or are not."""
         return [
-            Part(sql, step.only_if)
+            Part(sql, write.has_rows_if or step.only_if)
             for number, (step, write) in enumerate(self.writes)
             if added is None or write.added == added
             for sql in self._rows(number, write)
@@ -204,10 +204,9 @@ class RowChanges:
         ]
 
     def _as_told(self, what: str, cases: list[str], *, added: bool | None) -> Step:
-        source = self._each_once(self._settled(self._parts(added=added)))
-        only_if = whenever_sent([step for step, write in self.writes if added in (None, write.added)])
-        sql = self._merged(source, cases, apart=True)
-        return Step(f"{what} {self.relation}", sql, only_if, unless=self.odd)
+        parts = self._parts(added=added)
+        sql = self._merged(self._each_once(self._settled(parts)), cases, apart=True)
+        return Step(f"{what} {self.relation}", sql, whenever_sent(parts), unless=self.odd)
 
     def _merged(self, source: str, cases: Iterable[str], *, apart: bool) -> str:
         place = f"src.{names.LOCATOR}"

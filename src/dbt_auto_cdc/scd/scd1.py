@@ -325,11 +325,14 @@ def _write_as_expected(job: Job) -> tuple[Step, ...]:
     """Change the rows of keys that have one where they are; the target was looked at for those that are odd."""
     gone = f"select {job.at('won')} from {_won(job)} as won where won.{names.KIND} = 'delete'"
     old, new = (rows(job, f" and {is_shown}evt.{names.SHOWS}") for is_shown in ("", "not "))
-    known, title = (_KNOWN,), "delete the rows of deleted keys"
+    only_if, title = (check.NEW,), "delete the rows of deleted keys"
+    deleted = writes.delete(job, title, Query().then("gone", gone), only_if=only_if)
+    changed = writes.insert(job, "change the rows of known keys", old, only_if=only_if)
+    added = writes.insert(job, "insert the rows of new keys", new, only_if=only_if)
     return (
-        writes.delete(job, title, Query().then("gone", gone), only_if=known, odd=_ODD),
-        writes.insert(job, "change the rows of known keys", old, only_if=known, odd=_ODD, added=False),
-        writes.insert(job, "insert the rows of new keys", new, only_if=(_ADDED,), odd=_ODD),
+        writes.unless_odd(deleted, _ODD, has_rows_if=_KNOWN),
+        writes.unless_odd(changed, _ODD, has_rows_if=_KNOWN),
+        writes.unless_odd(added, _ODD, has_rows_if=_ADDED, added=True),
     )
 
 

@@ -6,6 +6,8 @@ transactions, `materializations.journal` makes other statements of what the step
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dbt_auto_cdc.plan import Step, Write
 from dbt_auto_cdc.scd.job import Job
 from dbt_auto_cdc.sql import Query
@@ -39,12 +41,10 @@ def alter(job: Job, name: str, altered: Query, *, column: str, only_if: tuple[st
     return Step(name, sql, only_if, keeps=Write((column,), ended=altered))
 
 
-def delete(  # noqa: PLR0913 - what a step is, most of it by name
-    job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts: str = "", odd: str = ""
-) -> Step:
+def delete(job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
     """Remove the rows whose locators a query gives."""
     sql = job.engine.delete_located(job.target, gone)
-    return Step(name, sql, only_if, counts=counts, writes=Write(gone=gone, odd=odd))
+    return Step(name, sql, only_if, counts=counts, writes=Write(gone=gone))
 
 
 def delete_touched(job: Job, name: str, touched: str, *, only_if: tuple[str, ...]) -> Step:
@@ -60,23 +60,17 @@ def overwrite_touched(job: Job, name: str, born: Query, *, only_if: tuple[str, .
     return Step(name, sql, only_if)
 
 
-def insert(  # noqa: PLR0913 - what a step is, most of it by name
-    job: Job,
-    name: str,
-    born: Query,
-    *,
-    only_if: tuple[str, ...],
-    counts: str = "",
-    odd: str = "",
-    added: bool = True,
-) -> Step:
-    """Add the rows that a query gives: the output columns, then the bounds and what is unseen.
-
-    Where a measure tells what is `odd`, they may also take the place of others, and then are not `added`.
-    """
+def insert(job: Job, name: str, born: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
+    """Add the rows that a query gives: the output columns, then the bounds and what is unseen."""
     columns = (*job.output, *job.bounds, *job.unseen)
     sql = job.engine.insert(job.target, list(columns), born)
-    return Step(name, sql, only_if, counts=counts, writes=Write(columns, born=born, odd=odd, added=added))
+    return Step(name, sql, only_if, counts=counts, writes=Write(columns, born=born))
+
+
+def unless_odd(step: Step, odd: str, *, has_rows_if: str, added: bool = False) -> Step:
+    """Say that what a step does to rows can be done in place unless a measure tells what is `odd`; see `Write`."""
+    assert step.writes is not None  # noqa: S101 - it deletes from the target or inserts into it
+    return replace(step, writes=replace(step.writes, odd=odd, added=added, has_rows_if=(has_rows_if,)))
 
 
 def end(job: Job, name: str, ended: Query, *, column: str, only_if: tuple[str, ...]) -> Step:

@@ -280,7 +280,7 @@ select num_deleted_rows, num_doubled + num_expected - num_found as num_odd_keys
 from counted
 cross join expected;
 
--- write down what becomes of shop.customers  (only if num_known_keys or num_added_keys or num_new_events)
+-- write down what becomes of shop.customers  (only if num_new_events)
 drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
 create table shop."customers__auto_cdc_target_changes_c0ffee000002" as
@@ -356,7 +356,7 @@ where evt.__auto_cdc_is_new and evt.__auto_cdc_is_greatest and evt.__auto_cdc_ki
 ) as born("id", "name", "note", "changed_at")
 ) as row_born;
 
--- write down what becomes of shop.customers__auto_cdc  (only if num_known_keys or num_added_keys or num_new_events)
+-- write down what becomes of shop.customers__auto_cdc  (only if num_new_events)
 drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002"
 -- auto_cdc: next statement
 create table shop."customers__auto_cdc_companion_changes_c0ffee000002" as
@@ -412,38 +412,38 @@ select "id", __auto_cdc_sequence, __auto_cdc_kind from (
 ) as born("id", __auto_cdc_sequence, __auto_cdc_kind)
 ) as row_born;
 
--- write down what is left to do  (only if num_known_keys or num_added_keys or num_new_events)
+-- write down what is left to do  (only if num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [["change shop.customers", "delete from shop.customers where coalesce(cast(length(cast(customers.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers.\\"id\\" as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers", "insert into shop.customers (\\"id\\", \\"name\\", \\"note\\", \\"changed_at\\")\\nselect \\"id\\", \\"name\\", \\"note\\", \\"changed_at\\" from shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["change shop.customers__auto_cdc", "delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') in (\\nselect __auto_cdc_locator from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action in (''gone'', ''born'')\\n)"], ["change shop.customers__auto_cdc", "update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_kind = src.__auto_cdc_kind\\nfrom shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" as src\\nwhere coalesce(cast(length(cast(customers__auto_cdc.\\"id\\" as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.\\"id\\" as varchar(65535)), ''-'') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || '':'' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), ''-'') = src.__auto_cdc_locator and src.__auto_cdc_action = ''ended''"], ["change shop.customers__auto_cdc", "insert into shop.customers__auto_cdc (\\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)\\nselect \\"id\\", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\" where __auto_cdc_action = ''born''"], ["note that all is written", "update shop.customers__auto_cdc set __auto_cdc_control = ''c0ffee000002 {\\"to_do\\": [], \\"frees\\": \\"drop table if exists shop.\\\\\\\\\\"customers__auto_cdc_stage_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_target_changes_c0ffee000002\\\\\\\\\\"\\\\\\\\n-- auto_cdc: next statement\\\\\\\\ndrop table if exists shop.\\\\\\\\\\"customers__auto_cdc_companion_changes_c0ffee000002\\\\\\\\\\"\\", \\"asks\\": \\"\\", \\"otherwise\\": [], \\"appends\\": false}''\\nwhere __auto_cdc_kind = ''journal'' and substr(__auto_cdc_control, 1, 13) = ''c0ffee000002 ''"]], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000001';
 
--- see whose turn it is  (only if num_known_keys or num_added_keys or num_new_events)
+-- see whose turn it is  (only if num_new_events)
 select case when count(*) = 0 then 1 else 0 end as lost_turn
 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
--- change shop.customers  (only if num_known_keys or num_added_keys or num_new_events)
+-- change shop.customers  (only if num_new_events)
 delete from shop.customers where coalesce(cast(length(cast(customers."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers."id" as varchar(65535)), '-') in (
 select __auto_cdc_locator from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
 
--- change shop.customers  (only if num_known_keys or num_added_keys or num_new_events)
+-- change shop.customers  (only if num_new_events)
 insert into shop.customers ("id", "name", "note", "changed_at")
 select "id", "name", "note", "changed_at" from shop."customers__auto_cdc_target_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
--- change shop.customers__auto_cdc  (only if num_known_keys or num_added_keys or num_new_events)
+-- change shop.customers__auto_cdc  (only if num_new_events)
 delete from shop.customers__auto_cdc where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') in (
 select __auto_cdc_locator from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action in ('gone', 'born')
 );
 
--- change shop.customers__auto_cdc  (only if num_known_keys or num_added_keys or num_new_events)
+-- change shop.customers__auto_cdc  (only if num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_sequence = src.__auto_cdc_sequence, __auto_cdc_kind = src.__auto_cdc_kind
 from shop."customers__auto_cdc_companion_changes_c0ffee000002" as src
 where coalesce(cast(length(cast(customers__auto_cdc."id" as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc."id" as varchar(65535)), '-') || coalesce(cast(length(cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535))) as varchar(65535)) || ':' || cast(customers__auto_cdc.__auto_cdc_kind as varchar(65535)), '-') = src.__auto_cdc_locator and src.__auto_cdc_action = 'ended';
 
--- change shop.customers__auto_cdc  (only if num_known_keys or num_added_keys or num_new_events)
+-- change shop.customers__auto_cdc  (only if num_new_events)
 insert into shop.customers__auto_cdc ("id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control)
 select "id", __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_control from shop."customers__auto_cdc_companion_changes_c0ffee000002" where __auto_cdc_action = 'born';
 
--- note that all is written  (only if num_known_keys or num_added_keys or num_new_events)
+-- note that all is written  (only if num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002 {"to_do": [], "frees": "drop table if exists shop.\\"customers__auto_cdc_stage_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_target_changes_c0ffee000002\\"\\n-- auto_cdc: next statement\\ndrop table if exists shop.\\"customers__auto_cdc_companion_changes_c0ffee000002\\"", "asks": "", "otherwise": [], "appends": false}'
 where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
@@ -454,6 +454,6 @@ drop table if exists shop."customers__auto_cdc_target_changes_c0ffee000002"
 -- auto_cdc: next statement
 drop table if exists shop."customers__auto_cdc_companion_changes_c0ffee000002";
 
--- cross it off  (only if num_known_keys or num_added_keys or num_new_events)
+-- cross it off  (only if num_new_events)
 update shop.customers__auto_cdc set __auto_cdc_control = 'c0ffee000002'
 where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';

@@ -3,6 +3,6 @@
   None where the model has none.
 #}
 {% macro _version_query() %}
-  {% set written = config.get('version_query') or (config.get('meta') or {}).get('version_query') %}
+  {% set written = auto_cdc._python().written_option(config=config, name='version_query') %}
   {{ return(render(written) if written else none) }}
 {% endmacro %}

@@ -132,8 +132,7 @@ def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
         return [sources.python_problem(materialized)], []
     found = [Block.of(noted) for noted in noted_flows]
     _, _, problems = _parsed(materialized, config, meta, found, known=adapter_options, elsewhere=elsewhere)
-    version = config.get("snapshot_version", meta.get("snapshot_version"))
-    query = config.get("version_query", meta.get("version_query"))
+    version, query = (written_option(config, name, meta) for name in ("snapshot_version", "version_query"))
     doubts = [*sources.doubts(materialized, version, raw_code), *sources.unread_version(query, raw_code)]
     if materialized == "append_flow" and not noted_reads:
         doubts += sources.read_again(
@@ -542,4 +541,5 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "version_relation": version_relation,
     "last_version": last_version,
     "no_version": lambda: NO_VERSION,
+    "written_option": written_option,
 }

@@ -928,10 +928,15 @@ def build(
     return (None if problems or unknown else spec(**values)), problems
 
 
-def written_option(config: Mapping[str, Any], name: str) -> Any:
-    """Return one option of a model's config, which may stand under `meta`; None where it stands nowhere."""
+def written_option(config: Mapping[str, Any], name: str, meta: Mapping[str, Any] | None = None) -> Any:
+    """Return one option of a model's config, which may stand in its meta instead; None where it stands nowhere.
+
+    Where `meta` is not given it is part of `config`.
+    """
     value = config.get(name)
-    return (config.get("meta") or {}).get(name) if value is None else value
+    if value is not None:
+        return value
+    return ((config.get("meta") or {}) if meta is None else meta).get(name)
 
 
 def _merged(
@@ -942,10 +947,9 @@ def _merged(
 ) -> dict[str, object]:
     written: dict[str, object] = {}
     for name in options:
-        top, flat = config.get(name), meta.get(name)
-        if top is not None and flat is not None and top != flat:
-            problems.append(f"{name} is {top!r} in config and {flat!r} in meta; write it in one place")
-        value = top if top is not None else flat
+        value, flat = written_option(config, name, meta), meta.get(name)
+        if flat is not None and value != flat:
+            problems.append(f"{name} is {value!r} in config and {flat!r} in meta; write it in one place")
         if value is not None:
             written[name] = value
     return written

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import pytest
 
+from dbt_auto_cdc.bridge import config_problems
 from dbt_auto_cdc.errors import AutoCdcError, listed, message, nearest, said_by
 from dbt_auto_cdc.spec import OPTIONS, AutoCdc, parse
 
@@ -120,6 +121,20 @@ def test_options_in_meta_count() -> None:
     spec, problems = parse({}, meta)
     assert [] == problems
     assert parsed() == spec
+
+
+def test_an_option_without_a_value_is_that_of_meta() -> None:
+    """A null in config says nothing: what is doubtful is found where the option has its value."""
+    _, doubts = config_problems(
+        materialized="auto_cdc_snapshot",
+        config={"keys": ["id"], "snapshot_version": None},
+        meta={"snapshot_version": "auto"},
+        adapter_options=frozenset(),
+        elsewhere=frozenset(),
+        raw_code="select * from dumps {% if auto_cdc.is_applying() %} where is_new {% endif %}",
+    )
+    (doubt,) = doubts
+    assert "snapshot_version is 'auto'" in doubt
 
 
 def test_config_and_meta_may_say_the_same() -> None:

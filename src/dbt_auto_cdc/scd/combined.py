@@ -112,15 +112,14 @@ def _differing(job: Job, dump: Job) -> Query:
         engine.differs(engine.comparable(f"now.{name}", kind), engine.comparable(f"past.{name}", kind))
         for name, kind in values
     ]
-    tgt = names.AROUND
-    past = ", ".join([*of(tgt, job.output), f"{tgt}.{engine.locator} as {names.LOCATOR}"])
+    past = [*of(names.AROUND, job.output), f"{names.AROUND}.{engine.locator} as {names.LOCATOR}"]
     columns = [f"coalesce(now.{name}, past.{name}) as {name}" for name in job.keys]
     columns += [f"now.{names.EVENT}", f"past.{names.LOCATOR}"]
     columns.append(f"case when now.{key} is null then 'delete' else 'upsert' end as {names.KIND}")
     return (
         scd1.with_truncation(job)
         .then("present", present(job, dump))
-        .then("past", scd1.replaceable(job, past))
+        .then("past", scd1.replaceable(job, ", ".join(past)))
         .then(
             "differing",
             f"select\n    {comma(columns)}\nfrom present as now\nfull join past on {job.same_key('past', 'now')}\n"

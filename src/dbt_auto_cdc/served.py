@@ -38,7 +38,8 @@ def problems_of(
             says = "is set"
             if value in {field.default for field in fields(spec) if field.name == option}:
                 says = f"is {str(value).lower()} unless the model sets it"
-            instead = f"set {option} to false" if value is True else "leave it out"
+            missed = [f"write {name}" for name, other in spec.INSTEAD.items() if other == option]
+            instead = missed[0] if missed else f"set {option} to false" if value is True else "leave it out"
             problems.append(f"{option} {says}, which is not served on {engine.name}; {instead} there")
     if not engine.transactions and any(flow.is_snapshot for flow in flows):
         problems.append(

@@ -345,6 +345,14 @@ def test_every_option_that_is_not_served_is_refused_by_its_name(name: str) -> No
         assert f"model customers: {said}, which is not served on {engine.name}; " in str(refused.value)
 
 
+def test_what_is_not_served_in_the_place_of_what_is_required() -> None:
+    """Who leaves the version query out would be told that the version is missing."""
+    with pytest.raises(
+        AutoCdcError, match=r"version_query is set, .* on BigQuery; write snapshot_version there"
+    ):
+        opened("bigquery", **REFUSED["version_query"])
+
+
 @pytest.mark.parametrize("name", RENDERED)
 def test_the_event_log_is_refused(name: str) -> None:
     """Where there is none nobody may ask for it."""

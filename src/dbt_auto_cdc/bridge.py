@@ -78,12 +78,13 @@ _NO_FLOWS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class Model:
     """One model, ready to be observed: what Jinja carries from one call to the next.
 
     Where it has flows, `spec` is that of one of them, for what they have in common. `run` tells the run that is planned
-    from all others, where it is no transaction. `answers` are what was asked already, a moment before it is planned.
+    from all others, where it is no transaction. `answers` are what was asked already, a moment before it is planned;
+    they are used up by that, and nothing else of a model changes.
     """
 
     name: str
@@ -94,7 +95,7 @@ class Model:
     sql: str
     flows: tuple[Flow, ...] = ()
     run: str = ""
-    answers: dict[str, Rows] = field(default_factory=dict, compare=False)
+    answers: dict[str, Rows] = field(default_factory=dict)
 
     @property
     def feeds(self) -> bool:

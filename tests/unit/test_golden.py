@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,32 +56,37 @@ def steps(name: str, mode: str) -> Iterator[Step]:
         yield from (*plan.steps, *plan.closing)
 
 
-@lru_cache
-def trees(name: str) -> list[tuple[str, exp.Expression]]:
-    """Return each statement of an engine, with what its dialect's parser makes of it."""
+@cache
+def parsed(name: str, sql: str) -> tuple[exp.Expression, ...]:
+    """Return what the parser of an engine's dialect makes of a text: many plans have the same statements."""
     import sqlglot
 
+    return tuple(tree for tree in sqlglot.parse(sql, read=name) if tree is not None)
+
+
+@cache
+def trees(name: str) -> list[tuple[str, exp.Expression]]:
+    """Return each statement of an engine, with what its dialect's parser makes of it."""
     engine, found = engine_of(name), []
     for mode in MODES:
         for step in steps(name, mode):
             for sql in engine.statements(step.script):
-                place = f"{name} {mode}: {step.name}"
-                found += [(place, tree) for tree in sqlglot.parse(sql, read=name) if tree is not None]
+                found += [(f"{name} {mode}: {step.name}", tree) for tree in parsed(name, sql)]
     return found
 
 
 def noted(name: str) -> Iterator[tuple[str, exp.Expression]]:
     """Yield the statements that a run writes down before it sends them."""
-    import sqlglot
+    from sqlglot import exp
 
     for place, tree in trees(name):
         if place.endswith("write down what is left to do"):
-            texts = [literal.this for literal in tree.find_all(sqlglot.exp.Literal) if literal.is_string]
+            texts = [literal.this for literal in tree.find_all(exp.Literal) if literal.is_string]
             for text in texts:
                 if text.startswith(f"{RUN} {{"):
                     note = json.loads(text.removeprefix(RUN))
                     to_do = [(step, sql) for step, sql in (*note["to_do"], *note["otherwise"]) if " " in sql]
-                    yield from ((step, sqlglot.parse_one(sql, read=name)) for step, sql in to_do)
+                    yield from ((step, tree) for step, sql in to_do for tree in parsed(name, sql))
 
 
 def found(name: str, *kinds: Any) -> list[str]:

@@ -16,6 +16,6 @@
     target=table | string,
     run=cdc.call_in_model,
     arguments=called,
-    tell=auto_cdc._tell
+    tell=cdc.tell
   )) }}
 {% endmacro %}

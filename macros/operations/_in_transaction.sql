@@ -9,6 +9,6 @@
     target=table | string,
     run=auto_cdc._committed,
     arguments={'plan': plan},
-    tell=auto_cdc._tell
+    tell=auto_cdc._python().tell
   )) }}
 {% endmacro %}

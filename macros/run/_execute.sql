@@ -3,7 +3,7 @@
   the run's row of the event log, where it has one.
 #}
 {% macro _execute(plan, entry=none) %}
-  {% set outcome = auto_cdc._python().run_plan(plan=plan, send=auto_cdc._send, tell=auto_cdc._tell, entry=entry) %}
+  {% set outcome = auto_cdc._python().run_plan(plan=plan, send=auto_cdc._send, tell=auto_cdc._python().tell, entry=entry) %}
   {% for warning in outcome.warnings + auto_cdc._missing_transactions() %}
     {% do exceptions.warn('auto_cdc: model ' ~ plan.model ~ ': ' ~ warning) %}
   {% endfor %}

@@ -8,7 +8,7 @@
     ask=auto_cdc._ask
   ) %}
   {% if plan is not none %}
-    {% do auto_cdc._tell('auto_cdc: model ' ~ plan.model ~ ': finishing the run before, which was stopped') %}
+    {% do auto_cdc._python().tell('auto_cdc: model ' ~ plan.model ~ ': finishing the run before, which was stopped') %}
     {% do auto_cdc._execute(plan) %}
   {% endif %}
 {% endmacro %}

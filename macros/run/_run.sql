@@ -5,6 +5,6 @@
     prepare=auto_cdc._prepare_log,
     run=auto_cdc._apply,
     refuse=auto_cdc._log_refused,
-    tell=auto_cdc._tell
+    tell=auto_cdc._python().tell
   )) }}
 {% endmacro %}

@@ -33,6 +33,6 @@
     {% do adapter.commit() %}
     {% do entry.keeps() %}
     {% do auto_cdc._close(turns) %}
-    {% do auto_cdc._tell('auto_cdc: model ' ~ plan.model ~ ': applied version ' ~ turns.version ~ ': ' ~ outcome.message) %}
+    {% do auto_cdc._python().tell('auto_cdc: model ' ~ plan.model ~ ': applied version ' ~ turns.version ~ ': ' ~ outcome.message) %}
   {% endif %}
 {% endmacro %}

@@ -6,9 +6,11 @@ Not here: what the statements are; the same loop serves dbt, tests and benchmark
 from __future__ import annotations
 
 import json
+import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -122,7 +124,8 @@ def execute(
     """Send the plan's statements in order; raises `AutoCdcError` as soon as a rule is broken.
 
     `tell` shows a line to a person: where a run that takes long stands, which began so many seconds ago as have
-    `passed`. What is measured goes into `outcome`, which then has it also of a run that is refused.
+    `passed`; it is called from another thread while a statement runs. What is measured goes into `outcome`, which then
+    has it also of a run that is refused.
     """
     outcome = outcome or Outcome()
     if plan.appends:
@@ -143,21 +146,52 @@ def _send_all(  # noqa: PLR0913 - what `execute` takes, by name
     plan: Plan, send: Send, *, tell: Tell | None, outcome: Outcome, sent: list[str], passed: float
 ) -> None:
     """Send the plan's statements, and note the names of those that were sent, whatever became of them."""
-    begun = time.perf_counter() - passed
-    for number, step in enumerate(plan.steps, start=1):
-        if not step.is_sent(outcome.measures):
-            continue
-        started = time.perf_counter()
-        if tell and started - begun > _LONG:
-            place = f"step {number} of {len(plan.steps)}, after {started - begun:.0f} s"
+    with _watched(plan, tell, passed) as comes:
+        for number, step in enumerate(plan.steps, start=1):
+            if not step.is_sent(outcome.measures):
+                continue
+            comes(number, step)
+            sent.append(step.name)
+            started = time.perf_counter()
+            got = _sent(plan, step.among(outcome.measures), send)
+            outcome.seconds[step.name] = time.perf_counter() - started
+            if step.measures:
+                _judge(plan.model, step, got.row, outcome)
+            if step.counts:
+                outcome.measures[step.counts] = outcome.measures.get(step.counts, 0) + got.count
+
+
+@contextmanager
+def _watched(plan: Plan, tell: Tell | None, passed: float) -> Iterator[Callable[[int, Step], None]]:
+    """Give what is to be called with each step that comes, so that a person sees it once the run takes long.
+
+    What is under way by then is named by a thread of its own: this one waits for the engine.
+    """
+    begun, under_way = time.perf_counter() - passed, list[tuple[int, Step]]()
+
+    def say() -> None:
+        try:
+            number, step = under_way.pop()
+        except IndexError:  # the other thread has said it
+            return
+        place = f"step {number} of {len(plan.steps)}, after {time.perf_counter() - begun:.0f} s"
+        if tell:
             tell(f"auto_cdc: model {plan.model}: {place}: {step.title}")
-        sent.append(step.name)
-        got = _sent(plan, step.among(outcome.measures), send)
-        outcome.seconds[step.name] = time.perf_counter() - started
-        if step.measures:
-            _judge(plan.model, step, got.row, outcome)
-        if step.counts:
-            outcome.measures[step.counts] = outcome.measures.get(step.counts, 0) + got.count
+
+    def comes(number: int, step: Step) -> None:
+        under_way[:] = [(number, step)]
+        if time.perf_counter() - begun > _LONG:
+            say()
+
+    # dbt knows by its context of which model a line is.
+    timer = threading.Timer(_LONG - passed, copy_context().run, [say])
+    timer.daemon = True
+    if tell:
+        timer.start()
+    try:
+        yield comes
+    finally:
+        timer.cancel()
 
 
 def _give_up(plan: Plan, turn: Turn, send: Send, *, sent: list[str], error: Exception) -> NoReturn:

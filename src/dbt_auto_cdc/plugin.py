@@ -23,10 +23,11 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.factory import get_config_class_by_name
 from dbt.config.runtime import RuntimeConfig
 from dbt.contracts.graph.model_config import NodeConfig
-from dbt.events.types import JinjaLogWarning
+from dbt.events.types import JinjaLogInfo, JinjaLogWarning
 from dbt.exceptions import ParsingError
 from dbt.plugins.manager import dbtPlugin
 from dbt_common.events.base_types import EventLevel
+from dbt_common.events.contextvars import get_node_info
 from dbt_common.events.functions import fire_event, warn_or_error
 from dbt_common.events.types import Note
 from dbt_common.exceptions import CompilationError, DbtBaseException
@@ -59,6 +60,11 @@ def response(
     if expectations:
         told["expectations"] = {name: dict(counts) for name, counts in expectations.items()}
     return AutoCdcResponse(_message=message, code="AUTO_CDC", figures=told)
+
+
+def tell(line: str) -> None:
+    """Show one line to the person who runs dbt: what a macro would do by `log`, and other than that from any thread."""
+    fire_event(JinjaLogInfo(msg=line, node_info=get_node_info()))
 
 
 def handshake(macro_version: str) -> None:
@@ -110,6 +116,7 @@ def install_bridge() -> None:
         **EXPORTS,
         "open_model": open_model,
         "response": response,
+        "tell": tell,
         "handshake": handshake,
     }
     # A namespace and not a dict: on a dict, Jinja would take `.keys` and `.update` for the dict's own methods.

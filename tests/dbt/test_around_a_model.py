@@ -520,6 +520,27 @@ def test_sample_reads_a_part_of_the_feed(shop: Project) -> None:
     assert [(1, "Oslo", 10, 30), (1, "Bari", 30, None), (2, "Rome", 10, None)] == shop.query(HISTORY)
 
 
+# -- what is said of it ------------------------------------------------------------------------------------------------
+
+
+def test_a_first_statement_that_takes_long_is_named(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who runs dbt sees what it is that takes so long."""
+    monkeypatch.setattr("dbt_auto_cdc.event_log.Entry.seconds", 0.0)
+    monkeypatch.setattr("dbt_auto_cdc.execute._LONG", 0.05)
+    shop.write(
+        "models/users.sql",
+        """
+        {{ config(materialized='auto_cdc', keys=['id'], sequence_by='seq') }}
+        select id, city, seq from {{ source('raw', 'feed') }}
+        where 0 = (select count(*) from range(20000) as a, range(20000) as b where a.range + b.range < 0)
+        """,
+    )
+    shop.succeed("run")
+    named = "auto_cdc: model users: step 1 of "
+    assert 1 == shop.log.count(named)
+    assert "after 0 s: stage the model's rows" in shop.log
+
+
 # -- where it stands ---------------------------------------------------------------------------------------------------
 
 

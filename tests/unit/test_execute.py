@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from dbt_auto_cdc import execute as loop
@@ -26,7 +28,27 @@ def test_a_long_run_tells_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(clock)))
     told: list[str] = []
     execute(PLAN, lambda _name, _sql: Sent(), told.append)
-    assert ["auto_cdc: model customers: step 3 of 3, after 18 s: write"] == told
+    assert ["auto_cdc: model customers: step 3 of 3, after 30 s: write"] == told
+
+
+def test_a_first_statement_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named while it runs, once, and those that follow are named as they begin."""
+    monkeypatch.setattr(loop, "_LONG", 0.05)
+    told: list[str] = []
+    told_by_then: list[list[str]] = []
+
+    def send(_name: str, _sql: str) -> Sent:
+        time.sleep(0.3)
+        told_by_then.append(told[:])
+        return Sent()
+
+    execute(PLAN, send, told.append)
+    first, last = (
+        f"auto_cdc: model customers: step {step}"
+        for step in ("1 of 3, after 0 s: read", "3 of 3, after 0 s: write")
+    )
+    assert [[first], [first, last]] == told_by_then
+    assert [first, last] == told
 
 
 def test_a_run_that_was_long_in_the_planning() -> None:

@@ -496,6 +496,16 @@ def server_output(schema: str) -> dict[str, Any]:
     return {"type": "spark", "method": "thrift", **place, "user": "dbt", "schema": schema}
 
 
+def server_variables(schema: str) -> dict[str, str]:
+    """Return the variables by which the repository's own profile finds a schema of the chosen server."""
+    place = {f"AUTO_CDC_{server}_SCHEMA": schema for server in ("POSTGRES", "DUCKLAKE", "SPARK")}
+    if chosen() == "ducklake":
+        lake = _lake_options()
+        place["AUTO_CDC_DUCKLAKE_CATALOG"] = lake["metadata_schema"]
+        place["AUTO_CDC_DUCKLAKE_DATA"] = lake["data_path"]
+    return {**POSTGRES, **DUCKLAKE, **SPARK, **place, "AUTO_CDC_TARGET": chosen()}
+
+
 @contextmanager
 def server_schema(engine: str) -> Iterator[str]:
     """Give an empty schema of the engine's server, and drop it; no name where the engine is a library."""

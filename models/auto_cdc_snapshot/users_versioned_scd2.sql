@@ -1,10 +1,9 @@
 {#
   Files are read as they come in; the one numbered 0 turns up last. A plain `dbt build` reads two at once, and the third
-  would not be late: it stays out. DuckDB reads files by itself; on other engines this example is left out.
+  would not be late: it stays out.
 #}
 {% set arrived = {'1': '1', '2': '2', '3': '0'}.get(env_var('AUTO_CDC_ARRIVAL', ''), '[12]') %}
 {{ config(
-    enabled=(target.type == 'duckdb'),
     materialized='auto_cdc_snapshot',
     keys=['userId'],
     snapshot_version="cast(regexp_extract(filename, 'snapshot_([0-9]+)', 1) as integer)",

@@ -285,7 +285,7 @@ def test_the_repository_itself_is_a_package_without_nodes(project: Project, root
     project.write("packages.yml", f"packages:\n  - local: {root}\n")
     project.write("models/one.sql", "select 1 as id")
     project.succeed("deps")
-    manifest = project.succeed("parse").result
+    manifest = project.succeed("--warn-error", "parse").result
 
     assert "macro.auto_cdc._python" in manifest.macros
     assert set(manifest.nodes) == {"model.shop.one"}

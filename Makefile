@@ -7,8 +7,8 @@ READY  := $(VENV)/.ready
 EXTENSIONS := .venv-extensions
 
 # What can run on Spark so far.
-SPARK_TESTS ?= tests/engines tests/dbt/test_worked_examples.py tests/scenarios/test_cases.py \
-  tests/scenarios/test_snapshot_and_replace_cases.py -k "not any_order"
+SPARK_TESTS ?= tests/engines tests/dbt/test_worked_examples.py tests/dbt/test_demo.py::test_build_at_the_root_is_green_twice \
+  tests/scenarios/test_cases.py tests/scenarios/test_snapshot_and_replace_cases.py -k "not any_order"
 
 # What Sail is quick enough for beside these. Others are about what is refused there: change feeds, operations, files.
 SAIL_SCENARIOS := append_flow bad_flows bad_input bad_replace bad_snapshots bitemporal dml expectations odd_input partial_updates \

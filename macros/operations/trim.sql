@@ -12,7 +12,7 @@
       {% set feed = load_cached_relation(cdc.feed_of(model=node.name, relation=table, adapter_type=adapter.type())) %}
       {% set kept = cdc.quarantine_identifier(node.alias, adapter.type()) %}
       {% set quarantine = load_cached_relation(auto_cdc._beside(table, kept)) %}
-      {% set log_table = load_cached_relation(auto_cdc._beside(table, cdc.event_log_name())) %}
+      {% set log_table = load_cached_relation(auto_cdc._beside(table, cdc.event_log_identifier())) %}
       {% set is_new = log_table is not none and log_table | string not in logs %}
       {% set found = cdc.plan_trim(
         name=node.name,

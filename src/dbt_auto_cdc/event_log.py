@@ -1,7 +1,7 @@
 """The event log: a table in each target schema with a row for each run of a model, refused ones among them.
 
-Not here: how statements reach the database (`macros/run`), and what a run does. Its timestamps are the only clock
-readings of the project.
+Not here: how statements reach the database (`macros/run`), and what a run does. Its timestamps are the only ones that
+the project has from the clock of its own machine.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ from dbt_auto_cdc.flows import Flow, by_flow, told
 from dbt_auto_cdc.resolve import Columns, Layout, deciding, is_constant, lay_out, no_list, types_in
 from dbt_auto_cdc.scd.changes import condition_expression, kind_expression, sequence_expression
 from dbt_auto_cdc.spec import (
+    OPTIONS,
+    PARTIAL,
     AppendedFlows,
     AutoCdc,
     AutoCdcSnapshot,
@@ -487,12 +489,7 @@ def _as_written(sequences: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 # The options that leave events whole.
-_WHOLE: dict[str, Any] = {
-    "ignore_null_updates": False,
-    "ignore_null_updates_column_list": None,
-    "ignore_null_updates_except_column_list": None,
-    "columns_to_update": None,
-}
+_WHOLE: dict[str, Any] = {name: OPTIONS[name].default for name in PARTIAL}
 
 
 def _written(layout: Layout) -> dict[str, str]:

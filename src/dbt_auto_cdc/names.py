@@ -21,9 +21,6 @@ BOUNDS = {
     "bitemporal": (START_AT, END_AT, SYSTEM_START_AT, SYSTEM_END_AT),
 }
 
-# What numbers the runs in a change feed.
-COMMIT_VERSION = "_commit_version"
-
 # Columns of the stage and of the companion.
 SEQUENCE = PREFIX + "sequence"
 SYSTEM_SEQUENCE = PREFIX + "system_sequence"
@@ -127,8 +124,6 @@ CHANGE_TYPE = "_change_type"
 COMMIT_VERSION = "_commit_version"
 COMMIT_TIMESTAMP = "_commit_timestamp"
 FEED_COLUMNS = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
-# The table of a schema in which all runs are told.
-EVENT_LOG = "auto_cdc_event_log"
 # The kind of the companion's row that holds the last version of the change feed.
 FEED = "feed"
 # The columns of a quarantine beside those of the source.

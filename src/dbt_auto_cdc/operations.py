@@ -128,7 +128,7 @@ def plan_forget(  # noqa: PLR0913 - one call from Jinja, all by name
     *, model: Model, ask: Ask, target_exists: bool, target_is_view: bool, beside: Sequence[str], keys: object
 ) -> Forgetting:
     """Return the plan of forgetting keys; `beside` names the tables that there are beside the target."""
-    served.refuse_operation(model.engine, model.name, "forget_keys")
+    served.refuse_operation(model.engine, model.name, "forget")
     spec, relations, engine = model.spec, model.relations, model.engine
     found = there_now(model, ask)
     target_exists = found.get("target", target_exists)
@@ -213,7 +213,7 @@ def plan_move(  # noqa: PLR0913 - one call from Jinja, all by name
 
     The kinds are dbt's words for what is there, empty where nothing is; `..._beside` name what there is beside them.
     """
-    served.refuse_operation(model.engine, model.name, "move")
+    served.refuse_operation(model.engine, model.name, "move_companions")
     engine = model.engine
     old = relations_of(adapter_type, source.identifier, target=str(source), beside=source.incorporate)
     new = model.relations
@@ -290,7 +290,6 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "plan_forget": plan_forget,
     "plan_trim": plan_trim,
     "plan_move": plan_move,
-    "event_log_name": lambda: names.EVENT_LOG,
     "quarantine_identifier": quarantine_identifier,
     "forgotten": forgotten,
     "schema_cloned_from": schema_cloned_from,

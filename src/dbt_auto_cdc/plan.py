@@ -1,6 +1,6 @@
 """A plan: the statements of one run as data, in order, with what is measured and refused between them.
 
-Not here: how a plan is made (`materializations`) or run (`macros/run`).
+Not here: how a plan is made (`materializations`) or run (`execute`).
 """
 
 from __future__ import annotations

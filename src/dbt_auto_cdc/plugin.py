@@ -37,8 +37,6 @@ from dbt_auto_cdc.errors import AutoCdcError, message
 from dbt_auto_cdc.names import FLOWS, READS
 
 PACKAGE = "auto_cdc"
-# Attributes of dbt's own config class that are options of ours too. dbt fills in defaults, hence `_user_config`.
-DBT_OPTIONS = ("on_schema_change", "full_refresh", "unique_key")
 
 
 @dataclass
@@ -220,6 +218,9 @@ def _findings(manifest: Any) -> tuple[list[str], list[str]]:
 
 
 def _user_config(node: Any) -> dict[str, object]:
+    from dbt_auto_cdc.spec import DBT_OPTIONS
+
+    # Attributes of dbt's own config class, which dbt fills in.
     own = {name: getattr(node.config, name) for name in DBT_OPTIONS if name in node.unrendered_config}
     return {**node.config._extra, **own}  # noqa: SLF001 - where dbt keeps the keys that it does not know
 

@@ -65,11 +65,6 @@ def marked(read: Read) -> str:
     return f"( {_BEGIN}{read.header}\n{read.sql}\n{_END}\n)"
 
 
-def has_any(sql: str, kind: str = "") -> bool:
-    """Tell whether SQL has reads, of one kind or of any."""
-    return any(kind in {"", read.kind} for read in cut(sql))
-
-
 def cut(sql: str) -> tuple[Read, ...]:
     """Return the reads of a compiled model, each once, in their order."""
     if _BEGIN not in sql:

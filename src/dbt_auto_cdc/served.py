@@ -12,14 +12,7 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.flows import Flow
 from dbt_auto_cdc.reads import Read
-from dbt_auto_cdc.spec import Spec
-
-_PARTIAL_UPDATES = {
-    "ignore_null_updates",
-    "ignore_null_updates_column_list",
-    "ignore_null_updates_except_column_list",
-    "columns_to_update",
-}
+from dbt_auto_cdc.spec import PARTIAL, Spec
 
 
 def problems_of(
@@ -56,9 +49,9 @@ def problems_of(
 
 def lacks(engine: Engine) -> list[str]:
     """Return what an engine does not serve, for people, with options as they are written."""
-    left = [option for option in engine.not_served if option not in _PARTIAL_UPDATES]
+    left = [option for option in engine.not_served if option not in PARTIAL]
     found = [f"`{option.replace('=', ': ')}`" for option in left]
-    if set(engine.not_served) & _PARTIAL_UPDATES:
+    if set(engine.not_served) & set(PARTIAL):
         found.insert(0, "partial updates")
     if not engine.transactions:
         found += ["whole dumps beside changes", "enforced contracts", "operations that change tables"]

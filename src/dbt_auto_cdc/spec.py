@@ -812,7 +812,15 @@ EXPECTATIONS = ("expect_all", "expect_all_or_drop", "expect_all_or_fail")
 CONDITIONS = ("apply_as_deletes", "apply_as_truncates", "replace_where")
 
 # Options that dbt has too, and fills in where the user wrote nothing.
-DBT_OPTIONS = frozenset({"on_schema_change", "full_refresh", "unique_key"})
+DBT_OPTIONS = ("on_schema_change", "full_refresh", "unique_key")
+
+# Options under which events leave columns out.
+PARTIAL = (
+    "ignore_null_updates",
+    "ignore_null_updates_column_list",
+    "ignore_null_updates_except_column_list",
+    "columns_to_update",
+)
 
 # Words that other tools have for the same thing.
 _OTHER_WORDS = {
@@ -848,17 +856,12 @@ _NOT_HERE = {
 }
 # What macros of dbt and of adapters read without declaring it, and looks like an option of ours.
 _LIKE_OURS = frozenset({"incremental_predicates", "on_configuration_change", "runtime_version"})
+_TRACKING = ("track_history_column_list", "track_history_except_column_list")
 _EXCLUSIVE = (
     ("column_list", "except_column_list"),
-    ("track_history_column_list", "track_history_except_column_list"),
+    _TRACKING,
     ("snapshot_version", "version_query"),
     ("once", "version_query"),
-)
-_PARTIAL = (
-    "ignore_null_updates",
-    "ignore_null_updates_column_list",
-    "ignore_null_updates_except_column_list",
-    "columns_to_update",
 )
 
 
@@ -997,7 +1000,7 @@ def _conflicts(written: Mapping[str, object], values: Mapping[str, Any]) -> list
         for first, second in _EXCLUSIVE
         if first in written and second in written
     ]
-    partial = [name for name in _PARTIAL if written.get(name, False) is not False]
+    partial = [name for name in PARTIAL if written.get(name, False) is not False]
     if len(partial) > 1:
         problems.append(
             f"{' and '.join(partial)} are set together, and each says in its own way which columns an event leaves"
@@ -1005,7 +1008,7 @@ def _conflicts(written: Mapping[str, object], values: Mapping[str, Any]) -> list
         )
     problems += _repeated_expectations(values)
     keys = {unquoted(name.strip()).lower() for name in values.get("keys", ())}
-    for name in _PARTIAL[1:]:
+    for name in PARTIAL[1:]:
         found = values.get(name) or ()
         problems += [
             f"{name} names {column}, which is a key; every event brings its key, leave it out"
@@ -1018,7 +1021,7 @@ def _conflicts(written: Mapping[str, object], values: Mapping[str, Any]) -> list
     if scd_type == SCD1:
         problems += [
             f"{name} needs history; set stored_as_scd_type to 2 or leave {name} out"
-            for name in _EXCLUSIVE[1]
+            for name in _TRACKING
             if name in written
         ]
     if scd_type != SCD1 and "apply_as_truncates" in written:
@@ -1071,12 +1074,12 @@ def _bitemporal_conflicts(scd_type: str, written: Mapping[str, object]) -> list[
             if "system_sequence_by" in written
             else []
         )
-    problems = [
-        "columns_to_update works with SCD types 1 and 2 only, as in Lakeflow; leave it out, or write nulls for what an"
-        " event leaves out and set ignore_null_updates"
-        for name in ("columns_to_update",)
-        if name in written
-    ]
+    problems = []
+    if "columns_to_update" in written:
+        problems.append(
+            "columns_to_update works with SCD types 1 and 2 only, as in Lakeflow; leave it out, or write nulls for what"
+            " an event leaves out and set ignore_null_updates"
+        )
     if "system_sequence_by" not in written:
         problems.append(
             "stored_as_scd_type is bitemporal and system_sequence_by is missing; name the column that tells when an"
@@ -1092,7 +1095,7 @@ def _bitemporal_conflicts(scd_type: str, written: Mapping[str, object]) -> list[
 
 def partial_options(spec: AutoCdc) -> list[str]:
     """Return the options under which events leave columns out, as far as they are set."""
-    return [name for name in _PARTIAL if getattr(spec, name)]
+    return [name for name in PARTIAL if getattr(spec, name)]
 
 
 def unknown_name(option_name: str, name: str, candidates: list[str]) -> str:

@@ -1,6 +1,6 @@
 """What was observed before a run: columns of the feed, of the target and of its companion, and the control record.
 
-Not here: how it is observed (macros) or what follows from it (`materializations`).
+Not here: how it is observed (`observe`) or what follows from it (`materializations`).
 """
 
 from __future__ import annotations

@@ -38,6 +38,22 @@ def test_reserved_prefix_is_spelt_in_one_file(file: Path) -> None:
         assert PREFIX not in file.read_text(encoding="utf-8").lower()
 
 
+def test_a_name_is_declared_once() -> None:
+    """`names.py` is long, and what stands there twice is soon two things."""
+    text = (ROOT / "src/dbt_auto_cdc/names.py").read_text(encoding="utf-8")
+    declared = re.findall(r"^([A-Z_]+) = ", text, re.MULTILINE)
+    assert len(declared) > 100
+    assert sorted(set(declared)) == sorted(declared)
+
+
+def test_an_operation_is_refused_by_its_name() -> None:
+    """Where an engine does not serve an operation, the message calls it as the user did."""
+    text = (ROOT / "src/dbt_auto_cdc/operations.py").read_text(encoding="utf-8")
+    refused = re.findall(r'refuse_operation\(.*"(\w+)"\)', text)
+    assert len(refused) >= 5
+    assert set(refused) <= {file.stem for file in (ROOT / "macros/operations").glob("*.sql")}
+
+
 def test_macros_and_package_have_one_version() -> None:
     """The literal that the handshake compares is the package's version."""
     text = (ROOT / "macros/run/_python.sql").read_text(encoding="utf-8")

@@ -12,16 +12,13 @@ from typing import Any
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import NEXT, Engine
 from dbt_auto_cdc.errors import ANOTHER_RUN, AutoCdcError
-from dbt_auto_cdc.spec import written_option
+from dbt_auto_cdc.spec import PARTIAL, written_option
 from dbt_auto_cdc.sql import Query, all_of, code_of, comma
 
 # What their steps are not written down for, or what is spelled too differently: aggregates of lists, passing views.
 NOT_SERVED = (
     "version_query",
-    "ignore_null_updates",
-    "ignore_null_updates_column_list",
-    "ignore_null_updates_except_column_list",
-    "columns_to_update",
+    *PARTIAL,
     "change_data_feed",
     "equal_sequence=append",
 )

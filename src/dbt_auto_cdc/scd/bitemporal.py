@@ -29,7 +29,7 @@ from dbt_auto_cdc.scd.scd2 import (
     WRITTEN,
     differences,
     few,
-    written_at_once,
+    written,
 )
 from dbt_auto_cdc.scd.walls import BEFORE, SO_FAR, line
 from dbt_auto_cdc.sql import Query, any_of, comma
@@ -498,19 +498,7 @@ from (
 def apply(job: Job) -> tuple[Step, ...]:
     """Write what differs, and remember the new events."""
     more = event_columns(job), remembered(job)
-    return (*_write(job), writes.remember(job, "remember the new events", *more, only_if=(check.NEW,)))
-
-
-def _write(job: Job) -> tuple[Step, ...]:
-    if not job.engine.transactions:
-        return written_at_once(job, _ended(job), _removed(job), versions(job), column=job.system_end_at)
-    gone, born = _removed(job, with_ended=True), versions(job, with_ended=True)
     return (
-        writes.delete(job, "delete versions, ended ones too", gone, only_if=(FEW_ENDED,)),
-        writes.insert(job, "insert versions, ended ones too", born, only_if=(FEW_ENDED,)),
-        writes.end(
-            job, "end versions in place", _ended(job), column=job.system_end_at, only_if=(MANY_ENDED,)
-        ),
-        writes.delete(job, "delete versions", _removed(job), only_if=(REMOVED,)),
-        writes.insert(job, "insert versions", versions(job), only_if=(WRITTEN,)),
+        *written(job, _ended(job), _removed, versions, column=job.system_end_at),
+        writes.remember(job, "remember the new events", *more, only_if=(check.NEW,)),
     )

@@ -51,12 +51,8 @@ def complete(job: Job) -> Job:
     return replace(job, layout=replace(job.layout, parts=parts))
 
 
-def _values(job: Job) -> list[Part]:
-    return [part for part in job.layout.parts if part.column not in job.layout.keys]
-
-
 def _names(job: Job) -> list[str]:
-    return [job.engine.quote(part.name) for part in _values(job)]
+    return [job.engine.quote(part.name) for part in job.written_parts]
 
 
 # new events
@@ -81,9 +77,9 @@ group by {", ".join(of("cmp", job.identity))}"""
     is_known = f"known.{names.SEQUENCE} is not null"
     fresh = {
         job.engine.quote(part.name): f"{is_known} and known.{marked[part]}" if part in marked else is_known
-        for part in _values(job)
+        for part in job.written_parts
     }
-    fresh |= {job.mark(part): fresh[job.engine.quote(part.name)] for part in _values(job) if part.marked}
+    fresh |= {job.mark(part): fresh[job.engine.quote(part.name)] for part in job.written_parts if part.marked}
     columns = [
         f"case when not ({fresh[name]}) then stg.{name} end as {name}" if name in fresh else f"stg.{name}"
         for name in job.staged
@@ -123,7 +119,7 @@ def _merged(job: Job, place: list[str]) -> str:
     """One row per event of `told`: what several rows sent comes together, and a delete beats them."""
     marked = {part: job.mark(part) for part in sent(job).values()}
     columns = [*of("evt", place), f"min(evt.{names.KIND}) as {names.KIND}"]
-    for part in _values(job):
+    for part in job.written_parts:
         value = f"evt.{job.engine.quote(part.name)}"
         is_sent = f"evt.{marked[part]}" if part in marked else f"{value} is not null"
         where = f"evt.{names.KIND} = 'upsert' and {is_sent}"
@@ -219,7 +215,8 @@ join {touched} as touched on {job.same_key("touched", "evt")}"""
     if job.builds:
         return told
     values = [
-        f"{changes.stored_part(job, part, 'cmp')} as {job.engine.quote(part.name)}" for part in _values(job)
+        f"{changes.stored_part(job, part, 'cmp')} as {job.engine.quote(part.name)}"
+        for part in job.written_parts
     ]
     values += [f"{_was_sent(job, name, part)} as {job.mark(part)}" for name, part in sent(job).items()]
     return f"""{told}
@@ -240,7 +237,7 @@ def _stated(job: Job, identity: list[str]) -> str:
     is_passed = f"coalesce(lead({names.IS_BASE}) over ({at_place}), false) as {names.REPLACES}"
     columns = [*identity, names.KIND, names.IS_BASE, is_passed]
     marked = set(sent(job).values())
-    for part in _values(job):
+    for part in job.written_parts:
         name, mark = job.engine.quote(part.name), job.mark(part)
         value = f"case when {is_upsert} then {name} end"
         if part in marked:
@@ -357,7 +354,7 @@ def _filled(job: Job) -> str:
     """Each cell with the values that it has or inherits: from the last that has them, and from no delete."""
     columns = [names.OWNER, names.PLACE, names.MOMENT, names.SEQUENCE, names.KIND]
     marked = set(sent(job).values())
-    for part in _values(job):
+    for part in job.written_parts:
         name = job.engine.quote(part.name)
         if part not in marked:
             columns.append(name)
@@ -376,7 +373,7 @@ window so_far as (partition by {_SECTION}, {names.MOMENT} order by {names.PLACE}
 def _compared(job: Job) -> str:
     """Tell which cells say something else than the one at the moment before."""
     differs = [f"{names.KIND} <> lag({names.KIND}) over moments_of_place"]
-    for part in _values(job):
+    for part in job.written_parts:
         value = job.engine.comparable(job.engine.quote(part.name), part.type)
         differs.append(job.engine.differs(value, f"lag({value}) over moments_of_place"))
     is_first = f"lag({names.MOMENT}) over moments_of_place is null"

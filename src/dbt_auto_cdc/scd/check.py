@@ -147,7 +147,7 @@ def _example(name: str, condition: str, example: str) -> str:
 
 def _variants(job: Job) -> str:
     """One row per way in which the events of a key at one sequence differ; a delete's payload is not written."""
-    written = [_written(job, part) for part in _written_parts(job)]
+    written = [_written(job, part) for part in job.written_parts]
     marks = [
         f"evt.{names.KIND} = 'upsert' and evt.{job.mark(part)} as {job.mark(part)}"
         for part in job.layout.parts
@@ -195,7 +195,7 @@ def _disputed(job: Job, winners: str) -> str:
     """
     deleted = f"case when won.{names.KIND} = 'delete' then won.{names.SEQUENCE} else won.{names.FLOOR} end"
     disputes = [(f"var.{names.KIND} <> other.{names.KIND}", deleted)]
-    for number, part in enumerate(_written_parts(job)):
+    for number, part in enumerate(job.written_parts):
         value, other = (f"{alias}.{names.PREFIX}written_{number}" for alias in ("var", "other"))
         differs = f"{value} <> {other}"
         if part.marked or not part.partial:
@@ -210,10 +210,6 @@ def _disputed(job: Job, winners: str) -> str:
     if winners:
         source += f"\njoin {winners} as won on {job.same_key('won', 'var')}"
     return f"select distinct {', '.join(of('var', job.identity))}\n{source}\nwhere {any_of(which)}"
-
-
-def _written_parts(job: Job) -> list[Part]:
-    return [part for part in job.layout.parts if part.column not in job.layout.keys]
 
 
 def _ties(job: Job) -> str:

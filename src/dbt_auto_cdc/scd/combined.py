@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbt_auto_cdc import names
-from dbt_auto_cdc.plan import Rule, Step
+from dbt_auto_cdc.plan import Step
 from dbt_auto_cdc.resolve import is_constant, sequence_columns
 from dbt_auto_cdc.scd import changes, check, scd1, snapshot, writes
 from dbt_auto_cdc.scd.job import Job, of
@@ -102,17 +102,8 @@ def compared(job: Job, dump: Job) -> tuple[Step, ...]:
 
 def _differing(job: Job, dump: Job) -> Query:
     """Pairs of a key's rows, in the dump and in the target, that are not alike. Out: their places, and the key."""
-    engine, key = job.engine, job.keys[0]
-    values = [
-        (name, column.type)
-        for name, column in zip(job.output, job.layout.output, strict=True)
-        if name not in job.keys
-    ]
-    unlike = [
-        engine.differs(engine.comparable(f"now.{name}", kind), engine.comparable(f"past.{name}", kind))
-        for name, kind in values
-    ]
-    past = [*of(names.AROUND, job.output), f"{names.AROUND}.{engine.locator} as {names.LOCATOR}"]
+    key = job.keys[0]
+    past = [*of(names.AROUND, job.output), f"{names.AROUND}.{job.engine.locator} as {names.LOCATOR}"]
     columns = [f"coalesce(now.{name}, past.{name}) as {name}" for name in job.keys]
     columns += [f"now.{names.EVENT}", f"past.{names.LOCATOR}"]
     columns.append(f"case when now.{key} is null then 'delete' else 'upsert' end as {names.KIND}")
@@ -123,42 +114,27 @@ def _differing(job: Job, dump: Job) -> Query:
         .then(
             "differing",
             f"select\n    {comma(columns)}\nfrom present as now\nfull join past on {job.same_key('past', 'now')}\n"
-            f"where {any_of([f'now.{key} is null', f'past.{key} is null', *unlike])}",
+            f"where {any_of([f'now.{key} is null', f'past.{key} is null', *snapshot.unlike(job, 'now').values()])}",
         )
     )
 
 
 def judged(job: Job, dump: Job, limits: snapshot.Limits) -> Step:
     """Count what differs, and refuse what deletes more than it may, or keys with several rows by hand."""
-    keys = ", ".join(job.keys)
     counted = (
         f"select count(*) as {DIFFERS}, count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows\n"
         f"from {_differences(dump)}"
     )
-    repeated = f"select {keys} from {_differences(dump)} group by {keys} having count(*) > 1"
-    by_hand = (
-        f"select count(*) as repeated_keys, min({job.key_text('found')}) as repeated_keys_example\n"
-        f"from ({repeated}) as found"
-    )
-    query, sources, rules = (
-        Query().then("counted", counted).then("by_hand", by_hand),
-        ["counted", "by_hand"],
-        [_BY_HAND],
-    )
+    by_hand = snapshot.repeated_keys(job, _differences(dump))
+    query = Query().then("counted", counted).then("by_hand", by_hand)
+    sources, rules = ["counted", "by_hand"], [snapshot.BY_HAND]
     if limits.max_delete_ratio is not None:
         query = query.then("greedy", _greedy(job, limits.max_delete_ratio))
         sources.append("greedy")
-        rules.append(_too_many(limits.max_delete_ratio))
+        rules.append(snapshot.too_many(limits.max_delete_ratio))
     query = query.then("judged", "select *\nfrom " + " cross join ".join(sources))
     when = (check.TRUNCATED, COUNTS)
     return Step("count the differences", query.render(), when, measures=True, rules=tuple(rules))
-
-
-_BY_HAND = Rule(
-    "repeated_keys",
-    "{count} key{s} {has} more than one row in the target, for example {example}; written by hand: delete"
-    " all but one of each",
-)
 
 
 def _greedy(job: Job, ratio: float) -> str:
@@ -171,14 +147,6 @@ select count(*) as greedy_versions, min({example}) as greedy_versions_example
 from counted cross join (select count(*) as rows_before from {job.target}) as stored
 cross join ({job.truncated_at}) as latest
 where latest.sequence is not null and counted.num_deleted_rows > {ratio} * stored.rows_before"""
-
-
-def _too_many(ratio: float) -> Rule:
-    return Rule(
-        "greedy_versions",
-        f"{{count}} version{{s}} delete{{v}} more than max_delete_ratio {ratio} allows, for example {{example}}; a"
-        f" half-written extract looks like that: check the source, or raise max_delete_ratio",
-    )
 
 
 def apply(job: Job, dump: Job) -> tuple[Step, ...]:

@@ -61,6 +61,11 @@ class Job:
         return [self.engine.quote(part.name) for part in self.layout.parts]
 
     @property
+    def written_parts(self) -> tuple[Part, ...]:
+        """The parts that an event writes: those of all columns but the keys, which every event has."""
+        return tuple(part for part in self.layout.parts if part.column not in self.layout.keys)
+
+    @property
     def staged(self) -> list[str]:
         """What working tables hold of an event beside its sequence and kind: its parts, and marks of what it sent."""
         marks = [self.mark(part) for part in self.layout.parts if part.marked]

@@ -15,8 +15,6 @@ from dbt_auto_cdc.scd import changes, check, scd1, writes
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, all_of, any_of, comma
 
-_SUMS = names.SUMS
-
 
 def authors(job: Job) -> dict[str, Part]:
     """Return the companion's columns that hold which sequence wrote a part, with the parts that may be left out."""
@@ -91,7 +89,7 @@ def _sums(job: Job) -> Step:
         f"{greatest('upsert')} as {names.GREATEST}",
         f"{greatest('delete')} as {names.DELETED}",
     ]
-    for part in _values(job):
+    for part in job.written_parts:
         name, is_sent = job.engine.quote(part.name), job.is_sent(part, "evt")
         if part.marked or not part.partial:
             is_sent = f"{kind} = 'upsert' and {is_sent}"
@@ -106,7 +104,9 @@ def _sums(job: Job) -> Step:
     query = query.then("sent", _sent(job)).then(
         "sums", f"select\n    {comma(columns)}\nfrom sent as evt\ngroup by {group}"
     )
-    return Step("bring the events of a key together", job.engine.create_working(job.working(_SUMS), query))
+    return Step(
+        "bring the events of a key together", job.engine.create_working(job.working(names.SUMS), query)
+    )
 
 
 def _sent(job: Job) -> str:
@@ -121,10 +121,6 @@ def _sent(job: Job) -> str:
     ]
     source = f"({_with_truncated_parts(job)})" if _reaches_untouched(job) else job.events
     return f"select\n    {comma(columns)}\nfrom {source} as evt"
-
-
-def _values(job: Job) -> list[Part]:
-    return [part for part in job.layout.parts if part.column not in job.layout.keys]
 
 
 def _fresh(job: Job, part: Part) -> str:
@@ -163,7 +159,7 @@ def _places(job: Job) -> Step:
     query = Query().then(
         "places",
         f"select {', '.join(of('tgt', job.keys))}, {job.at('tgt')} as {names.LOCATOR}\n"
-        f"from {job.target} as tgt\njoin {job.working(_SUMS)} as evt on {job.same_key('evt', 'tgt')}",
+        f"from {job.target} as tgt\njoin {job.working(names.SUMS)} as evt on {job.same_key('evt', 'tgt')}",
     )
     return Step(
         "find the rows of the touched keys", job.engine.create_working(job.working(names.GONE), query)
@@ -198,7 +194,7 @@ def _bounded(job: Job) -> str:
     columns = ["evt.*", f"{last} as {names.LAST}", f"{floor} as {names.NEXT}"]
     truncation = f"\ncross join {scd1.TRUNCATION}" if job.truncates else ""
     columns += [f"{scd1.TRUNCATION}.sequence as {names.FIRST}"] if job.truncates else []
-    return f"select {', '.join(columns)}\nfrom {job.working(_SUMS)} as evt{truncation}"
+    return f"select {', '.join(columns)}\nfrom {job.working(names.SUMS)} as evt{truncation}"
 
 
 def _counts(job: Job, sequence: str) -> str:
@@ -224,7 +220,7 @@ def _judged(job: Job) -> str:
     """
     last = f"evt.{names.LAST}"
     columns = ["evt.*", f"case when {_counts(job, last)} then {last} end as {names.SHOWS}"]
-    for part in _values(job):
+    for part in job.written_parts:
         fresh, author = f"evt.{names.GREATEST}", f"evt.{names.LATEST}"
         if part.partial:
             fresh, author = f"evt.{_fresh(job, part)}", f"evt.{_author(job, part)}"
@@ -254,8 +250,8 @@ def _place(job: Job) -> str:
 
 def _held(job: Job) -> str:
     """The stored values, of rows that keep any of them: whole events overwrite them without reading them."""
-    values = [f"{changes.stored_part(job, part, 'tgt')} as {_was(job, part)}" for part in _values(job)]
-    keeps = any_of(f"(evt.{_stays(job, part)} and not evt.{_wins(job, part)})" for part in _values(job))
+    values = [f"{changes.stored_part(job, part, 'tgt')} as {_was(job, part)}" for part in job.written_parts]
+    keeps = any_of(f"(evt.{_stays(job, part)} and not evt.{_wins(job, part)})" for part in job.written_parts)
     return f"""
 select
     {comma([*of("tgt", job.keys), *values])}
@@ -287,7 +283,7 @@ def _chosen(job: Job) -> str:
         columns.append(f"evt.{names.HIDDEN}")
         changed.append(f"(place.{names.LOCATOR} is not null and ({any_of(_gives_way(job))}))")
         joins = f"\nleft join place on {job.same_key('place', 'evt')}\nleft join held on {job.same_key('held', 'evt')}"
-    for part in _values(job):
+    for part in job.written_parts:
         columns += _chosen_part(job, part)
     columns.append(f"{shows} is not null and ({any_of(changed)}) as {names.WRITES}")
     return f"select\n    {comma(columns)}\nfrom judged as evt{joins}"

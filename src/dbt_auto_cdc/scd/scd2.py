@@ -5,6 +5,8 @@ Not here: staging and checking events (`changes`), creating tables (`materializa
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
 from dbt_auto_cdc.resolve import Part
@@ -478,7 +480,7 @@ def _compares(job: Job) -> tuple[Part, ...]:
     """What may differ between a version and a run that starts where it does: filled values may in any column."""
     if not job.partial:
         return job.parts_of(job.layout.untracked)
-    return tuple(part for part in job.layout.parts if part.column not in job.layout.keys)
+    return job.written_parts
 
 
 def _shown(job: Job) -> str:
@@ -684,24 +686,29 @@ def apply(job: Job) -> tuple[Step, ...]:
 
 
 def write(job: Job) -> tuple[Step, ...]:
-    """Write what differs: whole versions by DELETE and INSERT, many ends by a one-column UPDATE."""
-    if not job.engine.transactions:
-        return written_at_once(job, _ended(job), _removed(job), versions(job), column=job.end_at)
-    gone, born = _removed(job, with_ended=True), versions(job, with_ended=True)
+    """Write what differs."""
+    return written(job, _ended(job), _removed, versions, column=job.end_at)
+
+
+def written(
+    job: Job, ended: Query, removed: Callable[..., Query], born: Callable[..., Query], *, column: str
+) -> tuple[Step, ...]:
+    """Write whole versions by DELETE and INSERT, many ends, which stand in `column`, by a one-column UPDATE.
+
+    `removed` and `born` return the versions that go and come of a job, and `with_ended` those that only end among them.
+    """
+    # Where all of it is one statement no part is worth leaving out where others are sent.
+    at_once = () if job.engine.transactions else (MANY_ENDED, REMOVED, WRITTEN)
+    steps = (
+        writes.end(job, "end versions in place", ended, column=column, only_if=at_once or (MANY_ENDED,)),
+        writes.delete(job, "delete versions", removed(job), only_if=at_once or (REMOVED,)),
+        writes.insert(job, "insert versions", born(job), only_if=at_once or (WRITTEN,)),
+    )
+    if at_once:
+        return steps
+    gone, come = removed(job, with_ended=True), born(job, with_ended=True)
     return (
         writes.delete(job, "delete versions, ended ones too", gone, only_if=(FEW_ENDED,)),
-        writes.insert(job, "insert versions, ended ones too", born, only_if=(FEW_ENDED,)),
-        writes.end(job, "end versions in place", _ended(job), column=job.end_at, only_if=(MANY_ENDED,)),
-        writes.delete(job, "delete versions", _removed(job), only_if=(REMOVED,)),
-        writes.insert(job, "insert versions", versions(job), only_if=(WRITTEN,)),
-    )
-
-
-def written_at_once(job: Job, ended: Query, removed: Query, born: Query, *, column: str) -> tuple[Step, ...]:
-    """Write what differs where all of it is one statement: no part is worth leaving out where others are sent."""
-    differs = (MANY_ENDED, REMOVED, WRITTEN)
-    return (
-        writes.end(job, "end versions in place", ended, column=column, only_if=differs),
-        writes.delete(job, "delete versions", removed, only_if=differs),
-        writes.insert(job, "insert versions", born, only_if=differs),
+        writes.insert(job, "insert versions, ended ones too", come, only_if=(FEW_ENDED,)),
+        *steps,
     )

@@ -53,10 +53,6 @@ def _partial(job: Job) -> list[Part]:
     return [part for part in job.layout.parts if part.partial]
 
 
-def _values(job: Job) -> list[Part]:
-    return [part for part in job.layout.parts if part.column not in job.layout.keys]
-
-
 # new events
 
 
@@ -69,7 +65,7 @@ def new_events(job: Job, is_inside: str) -> Query:
     known, stg = f"known.{names.SEQUENCE} is not null", names.AROUND
     fresh = {mark: f"{stg}.{mark} and not coalesce(known.{mark}, false)" for mark in sent(job).values()}
     writes = any_of(fresh.values())
-    for part in _values(job):
+    for part in job.written_parts:
         if not part.partial:
             name = job.engine.quote(part.name)
             fresh[name] = f"case when known.{names.SEQUENCE} is null then {stg}.{name} end"
@@ -180,7 +176,7 @@ def _merged(job: Job, source: str) -> str:
     is_upsert, has_delete = f"evt.{names.KIND} = 'upsert'", f"min(evt.{names.KIND}) = 'delete'"
     is_stored = f"max(case when evt.{names.IS_NEW} then 0 else 1 end) = 1"
     columns = [*of("evt", [*job.keys, names.SEQUENCE]), f"min(evt.{names.KIND}) as {names.KIND}"]
-    for part in _values(job):
+    for part in job.written_parts:
         value = f"evt.{job.engine.quote(part.name)}"
         is_sent = f"{is_upsert} and evt.{job.mark(part)}" if part.partial else is_upsert
         by_sequence, last = changes.by_sequence(job, part), [f"evt.{names.SEQUENCE} desc"]
@@ -212,9 +208,9 @@ def _carried(job: Job) -> str:
     """Each event with the values that it sent or inherits: from the last event that sent them, and from no delete."""
     columns = [*job.keys, names.SEQUENCE, names.KIND, *sent(job).values()]
     if not job.builds:
-        columns += [*_bounds(), names.WAS_IN, *(_was(job, part) for part in _values(job))]
+        columns += [*_bounds(), names.WAS_IN, *(_was(job, part) for part in job.written_parts)]
         columns += [_was_sent(job, part) for part in _partial(job)]
-    for part in _values(job):
+    for part in job.written_parts:
         name = job.engine.quote(part.name)
         if not part.partial:
             columns.append(name)
@@ -238,7 +234,7 @@ def _told(job: Job) -> str:
     """Say of each event what the companion has to keep, and whether it keeps that."""
     columns = [*job.parts, names.SEQUENCE, names.KIND, *([] if job.builds else _bounds())]
     unlike, changed = [], []
-    for part in _values(job):
+    for part in job.written_parts:
         name = job.engine.quote(part.name)
         if not job.builds:
             value, was = (job.engine.comparable(side, part.type) for side in (name, _was(job, part)))

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Rule, Step
-from dbt_auto_cdc.resolve import Output
 from dbt_auto_cdc.scd import changes, check, scd2, writes
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.sql import Query, any_of, comma, indented
@@ -99,7 +98,7 @@ def _paired(job: Job, values: list[str]) -> str:
     # A late row has no key to be found by.
     on = [f"past.{first} = case when src.{names.IS_NEW} then src.{first} end"]
     on += [f"past.{name} = src.{name}" for name in others]
-    alike = {column.name: f"not ({condition})" for column, condition in _unlike(job, "src")}
+    alike = {name: f"not ({condition})" for name, condition in unlike(job, "src").items()}
     both = f"src.{names.IS_NEW} and past.{names.LOCATOR} is not null"
     columns = [f"coalesce(src.{name}, past.{name}) as {name}" for name in job.keys]
     columns += [f"src.{name}" for name in [*values, names.SEQUENCE]]
@@ -519,26 +518,21 @@ join {_versions(job)} as ver on ver.{names.SEQUENCE} = stg.{names.SEQUENCE}{join
     return query.then("events", f"select\n    {listed}\nfrom differing as evt\n{placed}")
 
 
-def _unlike(job: Job, now: str) -> list[tuple[Output, str]]:
-    """The columns beside the keys, each with the condition that it differs between a relation and the past."""
+def unlike(job: Job, now: str) -> dict[str, str]:
+    """Return the columns beside the keys, each with the condition that it differs between a relation and the past."""
     engine = job.engine
-    return [
-        (
-            column,
-            engine.differs(
-                engine.comparable(f"{now}.{name}", column.type),
-                engine.comparable(f"past.{name}", column.type),
-            ),
+    return {
+        column.name: engine.differs(
+            engine.comparable(f"{now}.{name}", column.type), engine.comparable(f"past.{name}", column.type)
         )
         for name, column in zip(job.output, job.layout.output, strict=True)
         if name not in job.keys
-    ]
+    }
 
 
 def _differing(job: Job) -> str:
     """Pairs of a key's rows at one place, now and past, that are not alike; one side is null where it is missing."""
     key = job.keys[0]
-    unlike = [condition for _, condition in _unlike(job, "now")]
     columns = [f"coalesce(now.{name}, past.{name}) as {name}" for name in job.keys]
     columns += [f"now.{name}" for name in job.output if name not in job.keys]
     columns.append(f"coalesce(now.{names.PLACE}, past.{names.PLACE}) as {names.PLACE}")
@@ -548,7 +542,7 @@ select
     {comma(columns)}
 from present as now
 full join past on {job.same_key("past", "now")} and past.{names.PLACE} = now.{names.PLACE}
-where {any_of([f"now.{key} is null", f"past.{key} is null", *unlike])}"""
+where {any_of([f"now.{key} is null", f"past.{key} is null", *unlike(job, "now").values()])}"""
 
 
 def _judged(job: Job, limits: Limits, events: str, only_if: str) -> tuple[Step, ...]:
@@ -567,14 +561,14 @@ def _judged(job: Job, limits: Limits, events: str, only_if: str) -> tuple[Step, 
     elif not job.builds:
         deleted = f"count(case when {names.KIND} = 'delete' then 1 end) as num_deleted_rows"
         query = query.then("counted", f"select count(*) as {check.NEW}, {deleted} from {events}")
-        query = query.then("by_hand", _repeated_keys(job))
+        query = query.then("by_hand", repeated_keys(job, _compared(job)))
         sources += ["counted", "by_hand"]
-        rules += _BY_HAND
+        rules.append(BY_HAND)
     if limits.max_delete_ratio is not None:
         query = _sized(job, query, events).then("greedy", _greedy(job, limits.max_delete_ratio))
         sources.append("greedy")
         columns += "" if columns == "*" else ", greedy.*"
-        rules.append(_too_many(limits.max_delete_ratio))
+        rules.append(too_many(limits.max_delete_ratio))
     if not sources:
         return ()
     query = query.then("judged", f"select {columns}\nfrom " + " cross join ".join(sources))
@@ -630,22 +624,20 @@ def _later(job: Job) -> str:
     return f"select count(*) as {LATER} from {job.target} as tgt where {bounds}"
 
 
-def _repeated_keys(job: Job) -> str:
+def repeated_keys(job: Job, events: str) -> str:
     """One row: how many keys of SCD type 1 have several rows, which somebody's hand has written."""
     keys = ", ".join(job.keys)
-    repeated = f"select {keys} from {_compared(job)} group by {keys} having count(*) > 1"
+    repeated = f"select {keys} from {events} group by {keys} having count(*) > 1"
     return (
         f"select count(*) as repeated_keys, min({job.key_text('found')}) as repeated_keys_example\n"
         f"from ({repeated}) as found"
     )
 
 
-_BY_HAND = (
-    Rule(
-        "repeated_keys",
-        "{count} key{s} {has} more than one row in the target, for example {example}; written by hand: delete"
-        " all but one of each",
-    ),
+BY_HAND = Rule(
+    "repeated_keys",
+    "{count} key{s} {has} more than one row in the target, for example {example}; written by hand: delete"
+    " all but one of each",
 )
 
 
@@ -708,7 +700,8 @@ from deletes join before on before.{names.SEQUENCE} = deletes.{names.SEQUENCE}
 where deletes.{names.WAYS} > {ratio} * before.{names.COPIES}"""
 
 
-def _too_many(ratio: float) -> Rule:
+def too_many(ratio: float) -> Rule:
+    """Refuse versions that delete a greater share of the rows than they may."""
     return Rule(
         "greedy_versions",
         f"{{count}} version{{s}} delete{{v}} more than max_delete_ratio {ratio} allows, for example {{example}}; a"

@@ -24,7 +24,7 @@ from dbt_auto_cdc.plan import Plan, Step
 from dbt_auto_cdc.repeats import Writer, message_of, repeated
 from dbt_auto_cdc.spec import AutoCdc, AutoCdcSnapshot, Spec, written_option
 from dbt_auto_cdc.sql import comma, text
-from dbt_auto_cdc.state import Ask, Position
+from dbt_auto_cdc.state import Ask, Position, columns_in
 
 if TYPE_CHECKING:
     from dbt_auto_cdc.bridge import Model
@@ -232,7 +232,7 @@ def _make(entry: Entry, ask: Ask, send: Callable[[str, str], object]) -> None:
         columns = comma(f"{engine.quote(name)} {type_name}" for name, type_name in COLUMNS.items())
         _send(send, "make the event log", f"create table if not exists {entry.relation} (\n    {columns}\n)")
     described = ask(engine.describe_relation(entry.relation))
-    there = {str(found[0]).removeprefix("=").lower() for found in described}
+    there = {column.name.lower() for column in columns_in(described)}
     if kind == "view" or not _CORE <= there:
         raise AutoCdcError(entry.name, [_not_ours(entry)])
     for name, type_name in COLUMNS.items():

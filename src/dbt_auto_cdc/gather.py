@@ -219,7 +219,7 @@ class _Gatherer:
         for name, spelling in spellings.items():
             types = {one.flow.name: self._brought(one, name) for one in self.seen if self._selects(one, name)}
             every = list(dict.fromkeys(types.values()))
-            widest = next((t for t in every if all(self.engine.widens(other, t) for other in every)), None)
+            widest = self._widest(every)
             columns.append(Column(spelling, widest or ""))
             if widest is None:
                 shown = "; ".join(f"{flow}: {type_name}" for flow, type_name in types.items())
@@ -227,6 +227,10 @@ class _Gatherer:
                     f"column {spelling} has types that do not go together ({shown}); cast it to one of them"
                 )
         return tuple(columns)
+
+    def _widest(self, types: Sequence[str]) -> str | None:
+        """Return the one of some types that holds what the others do, if there is one."""
+        return next((t for t in types if all(self.engine.widens(other, t) for other in types)), None)
 
     def _selects(self, one: Seen, name: str) -> bool:
         return name in _written(self.layouts[one.flow.name])
@@ -395,12 +399,8 @@ class _Gatherer:
         kept = {}
         for number, name in enumerate(self._not_written()):
             found = [column for one in self.seen if (column := Columns(one.feed).find(name))]
-            types = [column.type for column in found]
-            widest = next(
-                (t for t in types if all(self.engine.widens(other, t) for other in types)),
-                self.engine.text_type,
-            )
-            kept[names.beside_column(number)] = Column(name, widest)
+            widest = self._widest([column.type for column in found])
+            kept[names.beside_column(number)] = Column(name, widest or self.engine.text_type)
         return kept
 
     def _as_they_came(self, one: Seen) -> dict[str, str]:

@@ -19,7 +19,6 @@ from dbt_auto_cdc.resolve import as_events, quoted_text, sequence_columns, struc
 from dbt_auto_cdc.scd.changes import condition_expression, sequence_expression
 from dbt_auto_cdc.spec import (
     APPENDING,
-    CONDITIONS,
     SEQUENCES,
     WHOLE,
     AutoCdc,
@@ -41,6 +40,7 @@ from dbt_auto_cdc.state import (
     Relations,
     Rows,
     State,
+    columns_in,
     was_fed,
 )
 
@@ -277,16 +277,12 @@ def _feed(engine: Engine, ask: Ask, query: str) -> tuple[Column, ...]:
 
 def describe(engine: Engine, ask: Ask, query: str) -> tuple[Column, ...]:
     """Return a query's columns without reading its rows."""
-    return _told(ask(engine.describe(query)))
+    return columns_in(ask(engine.describe(query)))
 
 
 def columns_of(engine: Engine, ask: Ask, relation: str) -> tuple[Column, ...]:
     """Return a relation's columns."""
-    return _told(ask(engine.describe_relation(relation)))
-
-
-def _told(rows: Rows) -> tuple[Column, ...]:
-    return tuple(Column(str(row[0]).removeprefix("="), str(row[1])) for row in rows)
+    return columns_in(ask(engine.describe_relation(relation)))
 
 
 def notes_of(companion: str, ask: Ask) -> Rows:
@@ -349,7 +345,7 @@ class _Options:
         """Return the types of the sequences, as far as they have one, and what is wrong with the options."""
         expressions = self._expressions()
         types, problems = self._types(expressions)
-        for option, written in self._conditions().items():
+        for option, written in self.spec.conditions.items():
             is_null = written.strip().lower() == "null"
             if option in types and not is_null and not self.engine.is_condition(types[option]):
                 value = "1" if self.engine.distance_of(types[option]) == "number" else "'D'"
@@ -385,16 +381,10 @@ class _Options:
             told = len(written) > 1 and self._is_told_by_its_parts
             if written and len(written) in {1, len(parts)} and not told:
                 expressions[self._shown(option)] = sequence_expression(written, parts, self.engine)
-        for option, condition in self._conditions().items():
+        for option, condition in self.spec.conditions.items():
             if not quoted_text(condition, self.feed, engine=self.engine):
                 expressions[option] = condition_expression(condition, self.feed, self.engine)
         return expressions
-
-    def _conditions(self) -> dict[str, str]:
-        """Return the conditions as written, by their options, and expectations by option and name."""
-        found = {option: getattr(self.spec, option, None) for option in CONDITIONS}
-        found |= {f"{one.option} {one.name}": one.condition for one in self.spec.expectations}
-        return {option: condition for option, condition in found.items() if condition is not None}
 
     @property
     def _is_told_by_its_parts(self) -> bool:
@@ -440,7 +430,7 @@ class _Options:
         return f"select\n    {comma(columns)}\nfrom (\n{indented(self.model_sql)}\n) as src"
 
     def _refused(self, option: str, error: str) -> str:
-        written = self._conditions().get(option) or getattr(self.spec, option)
+        written = self.spec.conditions.get(option) or getattr(self.spec, option)
         written = written if isinstance(written, str) else written[0]
         columns = [column.name for column in self.feed]
         if is_name(written):

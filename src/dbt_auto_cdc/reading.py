@@ -15,6 +15,7 @@ from typing import Any
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.errors import AutoCdcError, listed
+from dbt_auto_cdc.relations import is_relation
 from dbt_auto_cdc.sql import all_of, comma, text
 
 # `--vars '{day: "2026-03-01"}'` and forgotten quotes give this, and SQL would subtract.
@@ -51,7 +52,7 @@ class History:
 def history(*, model: str, macro: str, relation: Any, columns: Sequence[str]) -> History:
     """Return what a macro was given; raises `AutoCdcError` where it is no relation, or one without bounds."""
     given = History(model, macro, str(relation), tuple(columns))
-    if relation is None or isinstance(relation, str) or not hasattr(relation, "identifier"):
+    if not is_relation(relation):
         raise given.refuse(f"{relation!r} is no relation; write {macro}(ref('<model>'), ...)")
     if columns and not given.has(names.START_AT, names.END_AT):
         raise given.refuse(

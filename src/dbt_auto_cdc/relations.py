@@ -6,6 +6,7 @@ Not here: suffixes and how names are shortened (`names`), and which relations ex
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines import engine_for
@@ -45,6 +46,11 @@ def relations_of(adapter_type: str, identifier: str, *, target: str, beside: Bes
         quarantine_identifier=quarantine,
         beside=tuple((name, at(name)) for name in beside_identifiers(identifier, adapter_type)),
     )
+
+
+def is_relation(value: Any) -> bool:
+    """Whether what a macro was given is one of dbt's relations."""
+    return value is not None and not isinstance(value, str) and hasattr(value, "identifier")
 
 
 def companion_identifier(identifier: str, adapter_type: str) -> str:

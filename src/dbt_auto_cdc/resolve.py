@@ -8,13 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.spec import (
-    CONDITIONS,
     AppendedRows,
     AppendFlow,
     AutoCdc,
@@ -27,6 +25,7 @@ from dbt_auto_cdc.spec import (
     RowsInRange,
     SnapshotEvents,
     Spec,
+    instead_of_distance,
     unknown_name,
     unquoted,
 )
@@ -594,12 +593,10 @@ class _Resolver:
         retention, sequence_type = self.spec.tombstone_retention, self.state.sequence_type
         if retention is None or not sequence_type:
             return
-        wanted = self.engine.distance_of(sequence_type)
-        if wanted != ("interval" if isinstance(retention, timedelta) else "number"):
-            instead = {"interval": "write a distance like 2 days", "number": "write a number like 1000"}
+        instead = instead_of_distance(retention, self.engine.distance_of(sequence_type))
+        if instead:
             self.problems.append(
-                f"tombstone_retention is {retention!s}, but {self.spec.ORDER} has type {sequence_type};"
-                f" {instead.get(wanted, 'it works with numbers, dates and timestamps only, so leave it out')}"
+                f"tombstone_retention is {retention!s}, but {self.spec.ORDER} has type {sequence_type}; {instead}"
             )
 
     # names and conditions
@@ -634,19 +631,10 @@ class _Resolver:
             )
 
     def _check_conditions(self) -> None:
-        for option in CONDITIONS:
-            condition = getattr(self.spec, option, None)
-            for text in quoted_text(condition, self.state.feed, engine=self.engine) if condition else ():
-                self.problems.append(
-                    f'{option} has "{text}" in double quotes, which names a column and there is none; for text'
-                    f" write '{text}'"
-                )
         self.problems += [
-            f'{one.option} {one.name} has "{text}" in double quotes, which names a column and there is none; for text'
-            f" write '{text}'"
-            for one in self.spec.expectations
-            if not one.column
-            for text in quoted_text(one.condition, self.state.feed, engine=self.engine)
+            f"{option} has \"{text}\" in double quotes, which names a column and there is none; for text write '{text}'"
+            for option, condition in self.spec.conditions.items()
+            for text in quoted_text(condition, self.state.feed, engine=self.engine)
         ]
 
     # what the last run recorded

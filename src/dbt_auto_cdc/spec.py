@@ -123,7 +123,9 @@ def _scd_type_of_events(value: object) -> str:
     return str(value).lower()
 
 
-def _one_of(*allowed: str) -> Callable[[object], str]:
+def one_of(*allowed: str) -> Callable[[object], str]:
+    """Return the parser of one word of several."""
+
     def parse(value: object) -> str:
         if value not in allowed:
             near = nearest(str(value), allowed)
@@ -149,7 +151,19 @@ def distance(value: object) -> int | float | timedelta:
     return timedelta(**{interval[2].lower() + "s": int(interval[1])})
 
 
-def _flag(value: object) -> bool:
+def instead_of_distance(given: float | timedelta, wanted: str) -> str:
+    """Return what to write in the place of a distance, where those of an order are of another kind, or there are none.
+
+    `wanted` is `number`, `interval`, or nothing, as an engine says of the order's type.
+    """
+    if wanted == ("interval" if isinstance(given, timedelta) else "number"):
+        return ""
+    instead = {"interval": "write a distance like 2 days", "number": "write a number like 1000"}
+    return instead.get(wanted, "it works with numbers, dates and timestamps only, so leave it out")
+
+
+def flag(value: object) -> bool:
+    """Return true or false as they are written."""
     if not isinstance(value, bool):
         raise Problem(f"is {value!r}; write true or false")
     return value
@@ -325,7 +339,7 @@ class _Columns(_Selected):
 @dataclass(frozen=True, kw_only=True)
 class _Partial:
     ignore_null_updates: bool = option(
-        _flag,
+        flag,
         "`true` or `false`",
         "In every column a null means that the event did not send it.",
         default=False,
@@ -359,7 +373,7 @@ class _Partial:
 @dataclass(frozen=True, kw_only=True)
 class _Memory:
     sequence_ties: str = option(
-        _one_of(*TIE_POLICIES),
+        one_of(*TIE_POLICIES),
         "`fail`, `warn` or `allow`",
         "What to do when one run brings two different events of a key at one sequence.",
         default="fail",
@@ -396,7 +410,7 @@ class _VersionQuery:
 @dataclass(frozen=True, kw_only=True)
 class _Guards:
     allow_empty_snapshot: bool = option(
-        _flag, "`true` or `false`", "Let a snapshot without rows delete every row.", default=False
+        flag, "`true` or `false`", "Let a snapshot without rows delete every row.", default=False
     )
     max_delete_ratio: float | None = option(
         _ratio,
@@ -409,7 +423,7 @@ class _Guards:
 @dataclass(frozen=True, kw_only=True)
 class _Once:
     once: bool = option(
-        _flag,
+        flag,
         "`true` or `false`",
         "Read the source once, and again only after `--full-refresh`.",
         default=False,
@@ -460,7 +474,7 @@ class _Dropping(_Expected):
 @dataclass(frozen=True, kw_only=True)
 class _Keeping(_Dropping):
     expectations_quarantine: bool = option(
-        _flag,
+        flag,
         "`true` or `false`",
         "Keep rows that are dropped in a table beside the target.",
         default=False,
@@ -483,22 +497,22 @@ class _Table:
     INSTEAD: ClassVar[Mapping[str, str]] = {}
 
     on_schema_change: str = option(
-        _one_of(*SCHEMA_CHANGES),
+        one_of(*SCHEMA_CHANGES),
         "`append_new_columns`, `fail`, `ignore` or `sync_all_columns`",
         "What to do when the model's columns differ from the target's.",
         default="append_new_columns",
     )
     full_refresh: bool | None = option(
-        _flag, "`true` or `false`", "`false` protects the target from `--full-refresh`.", default=None
+        flag, "`true` or `false`", "`false` protects the target from `--full-refresh`.", default=None
     )
     change_data_feed: bool = option(
-        _flag,
+        flag,
         "`true` or `false`",
         "Keep in a table beside the target which rows each run inserted, updated and deleted.",
         default=False,
     )
     event_log: bool = option(
-        _flag, "`true` or `false`", "Write a row for each run into the event log of the schema.", default=True
+        flag, "`true` or `false`", "Write a row for each run into the event log of the schema.", default=True
     )
 
 
@@ -540,6 +554,13 @@ class AutoCdc(_Table, _OnDeletes, _Memory, _Partial, _Columns, _Events, _Keyed):
     def written_system_order(self) -> tuple[str, ...]:
         """What orders what is believed, as the user wrote it: for messages."""
         return self.system_sequence_by or ()
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The conditions as written, by their options; expectations by option and name, unless flows evaluate them."""
+        found = {name: getattr(self, name, None) for name in CONDITIONS}
+        found |= {f"{one.option} {one.name}": one.condition for one in self.expectations if not one.column}
+        return {name: condition for name, condition in found.items() if condition is not None}
 
     @property
     def appends(self) -> bool:
@@ -688,7 +709,7 @@ class ReplaceUsing(_Table, _Keeping):
         "The column that tells newer rows of a key from older ones; it is stored in the target.",
     )
     equal_sequence: str = option(
-        _one_of("replace", "append"),
+        one_of("replace", "append"),
         "`replace` or `append`",
         "What rows at the stored sequence of their key do: take its rows' place, or be added to them.",
         default="replace",
@@ -721,7 +742,7 @@ class RecomputedTable(_Table, _Keeping):
     scd2: ClassVar[bool] = False
 
     change_data_feed: bool = option(
-        _flag,
+        flag,
         "`true` or `false`",
         "Keep in a table beside the target which rows each run inserted and deleted.",
         default=True,

@@ -25,6 +25,11 @@ class Column:
     type: str
 
 
+def columns_in(told: Rows) -> tuple[Column, ...]:
+    """Return the columns that an engine tells of a query or a relation: their names stand behind a `=`."""
+    return tuple(Column(str(row[0]).removeprefix("="), str(row[1])) for row in told)
+
+
 @dataclass(frozen=True)
 class Index:
     """An index of the target: its name as SQL text, the statement that makes it, and the columns in that."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from dbt_auto_cdc import first_read, names, reads
@@ -16,12 +15,21 @@ from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, listed, said_by
 from dbt_auto_cdc.materializations import journal
 from dbt_auto_cdc.plan import Rule, Step
 from dbt_auto_cdc.reads import Around, Read
-from dbt_auto_cdc.relations import companion_identifier, feed_identifier, working_relation
+from dbt_auto_cdc.relations import companion_identifier, feed_identifier, is_relation, working_relation
 from dbt_auto_cdc.resolve import Columns
 from dbt_auto_cdc.scd.changes import condition_expression
-from dbt_auto_cdc.spec import APPENDING, SPECS, Problem, distance, is_name, unknown_name, unquoted
+from dbt_auto_cdc.spec import (
+    APPENDING,
+    SPECS,
+    Problem,
+    distance,
+    instead_of_distance,
+    is_name,
+    unknown_name,
+    unquoted,
+)
 from dbt_auto_cdc.sql import Query, all_of, comma
-from dbt_auto_cdc.state import Column, Position, Reading
+from dbt_auto_cdc.state import Column, Position, Reading, columns_in
 
 KIND = "stream"
 # What a position remembers beside its value: the flows that read up to there.
@@ -83,7 +91,7 @@ def stream(  # noqa: PLR0913 - one call from Jinja, all by name
 
 def _wrong_arguments(relation: Any, given: Mapping[str, Any], others: Sequence[object]) -> list[str]:
     problems = []
-    if relation is None or isinstance(relation, str) or not hasattr(relation, "identifier"):
+    if not is_relation(relation):
         problems.append(
             f"stream is given {relation!r}, which is no relation; write stream(ref('<model>'), ...) or source(...)"
         )
@@ -456,14 +464,10 @@ def _observed(read: Read, around: Around, number: int) -> _Stream:
     return found
 
 
-def _asked(around: Around, query: str) -> tuple[Column, ...]:
-    return tuple(Column(str(row[0]).removeprefix("="), str(row[1])) for row in around.ask(query))
-
-
 def _columns_of(read: Read, around: Around) -> tuple[Column, ...]:
     relation = str(read.options["relation"])
     try:
-        return _asked(around, around.engine.describe_relation(relation))
+        return columns_in(around.ask(around.engine.describe_relation(relation)))
     except Exception as error:
         said = said_by(around.engine.name, error)
         problem = f"stream {read.name}: {relation} cannot be read; {said}"
@@ -482,7 +486,7 @@ def _as_it_is(read: Read, around: Around, columns: tuple[Column, ...]) -> first_
         if first_read.has_everything(around.ask, feed, companion):
             return None
         looked_at = target
-        found = _asked(around, around.engine.describe_relation(target))
+        found = columns_in(around.ask(around.engine.describe_relation(target)))
     except Exception as error:
         said = said_by(around.engine.name, error)
         problem = (
@@ -525,7 +529,7 @@ def _offset(read: Read, around: Around, columns: tuple[Column, ...], by: str) ->
         f"where {expression} is not null"
     )
     try:
-        type_name = _asked(around, engine.describe(query))[-1].type
+        type_name = columns_in(around.ask(engine.describe(query)))[-1].type
     except Exception as error:
         known = [column.name for column in columns]
         if is_name(by) and Columns(columns).find(by) is None:
@@ -551,16 +555,11 @@ def _unfit_look_back(found: _Stream) -> list[str]:
     look_back = found.read.options.get("look_back")
     if look_back is None:
         return []
-    wanted = found.around.engine.distance_of(found.type)
-    if wanted == ("interval" if isinstance(distance(look_back), timedelta) else "number"):
-        return []
-    instead = {"interval": "write a distance like 2 days", "number": "write a number like 1000"}
-    return [
-        (
-            f"stream {found.read.name}: look_back is {look_back}, but offset {found.by} has type {found.type};"
-            f" {instead.get(wanted, 'it works with numbers, dates and timestamps only, so leave it out')}"
-        )
-    ]
+    instead = instead_of_distance(distance(look_back), found.around.engine.distance_of(found.type))
+    problem = (
+        f"stream {found.read.name}: look_back is {look_back}, but offset {found.by} has type {found.type}"
+    )
+    return [f"{problem}; {instead}"] if instead else []
 
 
 def _unfit_position(found: _Stream) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.relations import feed_identifier
+from dbt_auto_cdc.relations import feed_identifier, is_relation
 from dbt_auto_cdc.sql import all_of, text
 from dbt_auto_cdc.state import Ask
 
@@ -38,7 +38,7 @@ class Point:
 
 def feed_of(*, model: str, relation: Any, adapter_type: str) -> Any:
     """Return the relation of a model's change feed; raises `AutoCdcError` where the argument is no relation."""
-    if relation is None or isinstance(relation, str) or not hasattr(relation, "identifier"):
+    if not is_relation(relation):
         problem = f"table_changes: {relation!r} is no relation; write table_changes(ref('<model>'), 1)"
         raise AutoCdcError(model, [problem])
     identifier = feed_identifier(relation.identifier, adapter_type)

@@ -124,7 +124,7 @@ def test_null_version(target: Kept, config: dict[str, Any]) -> None:
     version, key = target.problems(config)
     assert version == (
         "snapshot_version is null in 2 rows, for example id=7; every row needs the version of the snapshot it belongs"
-        " to"
+        " to: filter such rows out in the model, or give them one"
     )
     assert key.startswith("key column id is null in 1 row, for example in version null; ")
 

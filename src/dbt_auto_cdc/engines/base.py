@@ -12,7 +12,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from dbt_auto_cdc import names
-from dbt_auto_cdc.sql import Query, all_of, named, text
+from dbt_auto_cdc.sql import Query, all_of, comma, named, text
 from dbt_auto_cdc.state import Index
 
 # Between statements that have to be sent one by one.
@@ -133,6 +133,10 @@ class Engine:
     def null(self, type_name: str) -> str:
         """Return a null of a type."""
         return f"cast(null as {type_name})"
+
+    def row(self, types: Mapping[str, str], own: Mapping[str, str]) -> str:
+        """Return the select list of a row with columns of these types, all null but those that it has its own of."""
+        return comma(f"{own.get(name) or self.null(kind)} as {name}" for name, kind in types.items())
 
     def composite(self, parts: dict[str, str], type_name: str = "") -> str:
         """Return a struct of named expressions that compares field by field; `type_name` is one of `named_structs`."""

@@ -15,7 +15,7 @@ from typing import Any
 from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import NEXT, Engine
 from dbt_auto_cdc.engines.stepwise import Stepwise, head, listed
-from dbt_auto_cdc.sql import Query, all_of, code_of
+from dbt_auto_cdc.sql import Query, all_of
 
 _INTEGERS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _FLOATS = {"float": 24, "double": 53}
@@ -162,10 +162,6 @@ class Spark(Stepwise):
         """Return a value as text: times of a zone are written in that of the session, which may be another one."""
         written = {"timestamp": f"unix_micros({value})", "binary": f"hex({value})"}
         return self.as_text(written.get(head(type_name), value))
-
-    def gives_rows(self, sql: str) -> bool:
-        """Whether a statement is a query: of others the thrift client cannot read even that there is no row."""
-        return code_of(sql).split(maxsplit=1)[0].lower() in {"select", "with", "describe", "show"}
 
     def as_text(self, expression: str) -> str:
         """Return the expression as text."""

@@ -80,7 +80,7 @@ class Stepwise(Engine):
         return sql.split(NEXT)
 
     def gives_rows(self, sql: str) -> bool:
-        """Whether a statement is a query: nothing else is asked what it gave."""
+        """Whether a statement is a query: of others Spark's thrift client cannot read even that there is no row."""
         return code_of(sql).split(maxsplit=1)[0].lower() in {"select", "with", "describe"}
 
     def place(self, alias: str, identity: Iterable[tuple[str, str]]) -> str:

@@ -12,8 +12,8 @@ from datetime import date, datetime
 from typing import Any
 
 from dbt_auto_cdc import names
-from dbt_auto_cdc.errors import did_you_mean, listed, nearest
-from dbt_auto_cdc.spec import Problem, option
+from dbt_auto_cdc.errors import did_you_mean, listed
+from dbt_auto_cdc.spec import Problem, flag, one_of, option, unquoted
 
 FORMATS = ("avro", "csv", "json", "parquet")
 EVOLUTION = ("add_new_columns", "rescue", "fail_on_new_columns", "none")
@@ -53,12 +53,6 @@ CSV_OPTIONS = {
 }
 
 
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise Problem(f"is {value!r}; write true or false")
-    return value
-
-
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise Problem(f"is {value!r}; write text")
@@ -82,15 +76,6 @@ def _column(value: object) -> str:
     if names.is_reserved(name):
         raise Problem(f"is {value!r}, and names that begin so are reserved; write another name")
     return name
-
-
-def _one_of(*allowed: str) -> Any:
-    def parse(value: object) -> str:
-        if value not in allowed:
-            raise Problem(f"is {value!r}; write {nearest(str(value), allowed) or ' or '.join(allowed)}")
-        return str(value)
-
-    return parse
 
 
 def _moment(value: object) -> str:
@@ -126,10 +111,7 @@ def _hint(part: str) -> tuple[str, str]:
     found = _HINT.fullmatch(part)
     if not found:
         return part, ""
-    name = found["name"]
-    if name[0] in '"`':
-        name = name[1:-1].replace(name[0] * 2, name[0])
-    return name, found["type"]
+    return unquoted(found["name"]), found["type"]
 
 
 def _at_commas(written: str) -> list[str]:
@@ -153,7 +135,7 @@ class Options:
     """The arguments of `read_files` but the path, parsed."""
 
     format: str = option(
-        _one_of(*FORMATS),
+        one_of(*FORMATS),
         "`json`, `csv`, `parquet` or `avro`",
         "The default is what the path ends in.",
         default="",
@@ -168,13 +150,13 @@ class Options:
         default=(),
     )
     schema_evolution_mode: str = option(
-        _one_of(*EVOLUTION),
+        one_of(*EVOLUTION),
         "`add_new_columns`, `rescue`, `fail_on_new_columns` or `none`",
         "What becomes of a field that is new: a column, rescued data, a refused run, or nothing.",
         default="add_new_columns",
     )
     infer_column_types: bool = option(
-        _flag,
+        flag,
         "`true` or `false`",
         "`false` makes every column text, unless a hint says otherwise.",
         default=True,
@@ -183,16 +165,16 @@ class Options:
         _column, "column", "Where what fits no column is kept, as JSON.", default="_rescued_data"
     )
     metadata: bool = option(
-        _flag,
+        flag,
         "`true` or `false`",
         "Adds the column `_metadata`: path, name, size and time of the file.",
         default=False,
     )
     include_existing_files: bool = option(
-        _flag, "`true` or `false`", "`false` reads only what comes after the first run.", default=True
+        flag, "`true` or `false`", "`false` reads only what comes after the first run.", default=True
     )
     allow_overwrites: bool = option(
-        _flag, "`true` or `false`", "Read a file again when its size or time has changed.", default=False
+        flag, "`true` or `false`", "Read a file again when its size or time has changed.", default=False
     )
     max_files_per_trigger: int | None = option(
         _number, "number", "How many files one run reads, the oldest first; the default is all.", default=None
@@ -205,22 +187,22 @@ class Options:
         _text, "pattern", "Only files whose name it matches, such as `*.json`.", default=None
     )
     recursive_file_lookup: bool = option(
-        _flag, "`true` or `false`", "Read the folders inside the folder as well.", default=False
+        flag, "`true` or `false`", "Read the folders inside the folder as well.", default=False
     )
     ignore_corrupt_files: bool = option(
-        _flag,
+        flag,
         "`true` or `false`",
         "Leave files out that cannot be read, with a warning; they are read once they have changed.",
         default=False,
     )
     ignore_missing_files: bool = option(
-        _flag,
+        flag,
         "`true` or `false`",
         "Go on when a file goes away while it is read (DuckDB 2.0 or newer).",
         default=False,
     )
     header: bool | None = option(
-        _flag, "`true` or `false`", "CSV: whether the first line has the names.", default=None
+        flag, "`true` or `false`", "CSV: whether the first line has the names.", default=None
     )
     delimiter: str | None = option(_mark, "text", "CSV: what stands between values.", default=None)
     quote: str | None = option(_mark, "text", "CSV: what stands around values.", default=None)
@@ -293,7 +275,8 @@ def _together(values: Mapping[str, Any]) -> list[str]:
     after, before = values.get("modified_after"), values.get("modified_before")
     if after and before and after >= before:
         problems.append(
-            f"modified_after is {after} and modified_before {before}; no file is later and earlier"
+            f"modified_after is {after} and modified_before {before}, and no file is later and earlier; write a later"
+            f" modified_before"
         )
     return problems
 

@@ -36,7 +36,7 @@ from dbt_auto_cdc.plan import Fault, Step
 from dbt_auto_cdc.reads import Around, Read
 from dbt_auto_cdc.spec import SPECS
 from dbt_auto_cdc.sql import comma, text
-from dbt_auto_cdc.state import Ask, Position, Reading
+from dbt_auto_cdc.state import Ask, Position, Reading, columns_in
 
 KIND = "files"
 
@@ -272,7 +272,7 @@ class _Found:
 
     def _described(self, query: str) -> dict[str, str]:
         rows = self._asked(self.engine.describe(query))
-        return {str(row[0]).removeprefix("="): str(row[1]) for row in rows}
+        return {column.name: column.type for column in columns_in(rows)}
 
     def _fields_of_each(self) -> dict[str, str]:
         """Return the fields of files that have to be alike: DuckDB takes those of the first, and leaves others out."""
@@ -388,7 +388,7 @@ def _has_registry(around: Around) -> bool:
     if not around.ask(around.engine.has_table(table)):
         return False
     found = around.ask(around.engine.describe_relation(table))
-    if not set(REGISTRY_COLUMNS) <= {str(row[0]).removeprefix("=").lower() for row in found}:
+    if not set(REGISTRY_COLUMNS) <= {column.name.lower() for column in columns_in(found)}:
         problem = (
             f"{table} was not made by auto_cdc, which keeps there which files were read; rename that table, or give"
             f" the model another alias"

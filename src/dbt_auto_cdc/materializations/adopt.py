@@ -11,6 +11,7 @@ from dataclasses import replace
 from dbt_auto_cdc import names
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.materializations import tables
+from dbt_auto_cdc.materializations.clone import table_of_view
 from dbt_auto_cdc.materializations.tables import Table
 from dbt_auto_cdc.plan import Plan, Rule, Step
 from dbt_auto_cdc.resolve import Columns, as_events, resolve
@@ -64,7 +65,7 @@ def plan(table: Table, *, holds_expression: bool) -> Plan:
         action=f"take {job.target} over as it is",
         steps=(
             check,
-            *_table_of_view(job),
+            *(table_of_view(table.relations, engine) if table.state.target_is_view else ()),
             *tables.struct_type(job),
             companion,
             *tables.made_ready(job, job.companion),
@@ -291,17 +292,3 @@ def _known_sequences(job: Job, sequence: str) -> Query:
         ]
     held = f"select {', '.join(columns)}\nfrom {job.target} as src"
     return Query().then("held", held).then("known", f"select * from held where {names.SEQUENCE} is not null")
-
-
-def _table_of_view(job: Job) -> tuple[Step, ...]:
-    """Turn a target that is a view of another table (a clone) into a table of its own."""
-    if not job.state.target_is_view:
-        return ()
-    aside = job.relations.rebuilt_target
-    everything = Query().then("rows", f"select * from {job.target}")
-    return (
-        Step("clear what an earlier run left", job.engine.drop_table(aside)),
-        Step("copy the cloned rows", job.engine.create_table(aside, everything)),
-        Step("drop the clone", job.engine.drop_view(job.target)),
-        Step("put the copy in its place", job.engine.rename_table(aside, job.relations.identifier)),
-    )

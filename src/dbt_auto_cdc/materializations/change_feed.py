@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from dbt_auto_cdc import names
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.plan import Step
+from dbt_auto_cdc.plan import Step, whenever_sent
 from dbt_auto_cdc.scd.job import Job, of
 from dbt_auto_cdc.spec import KeyedRows, RowsInRange
 from dbt_auto_cdc.sql import Query, all_of, any_of, comma, text
@@ -34,8 +34,7 @@ def watched(job: Job, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     if not places:
         return (*prepared(job), *steps)
     first, last = places[0], places[-1]
-    conditions = [steps[place].only_if for place in places]
-    when = tuple(dict.fromkeys(name for names_ in conditions for name in names_)) if all(conditions) else ()
+    when = whenever_sent([steps[place] for place in places])
     kept = [
         kept
         for number, step in enumerate(steps[first : last + 1], first)

@@ -56,7 +56,7 @@ def plan(clone: Clone, engine: Engine) -> Plan:
         return Plan(clone.model, f"nothing to do: {target} is a table with its companion", ())
     copied = engine.copy_companion(companion, original)
     steps = (
-        *(_table_of_view(clone, engine) if clone.is_view else ()),
+        *(table_of_view(clone.relations, engine) if clone.is_view else ()),
         Step("drop the companion of what was there before", engine.drop_table(companion)),
         Step("copy the companion", copied, counts=ROWS),
         *_files(clone, engine),
@@ -93,11 +93,12 @@ def _everything(relation: str) -> Query:
     return Query().then("rows", f"select * from {relation}")
 
 
-def _table_of_view(clone: Clone, engine: Engine) -> tuple[Step, ...]:
-    aside, target = clone.relations.rebuilt_target, clone.relations.target
+def table_of_view(relations: Relations, engine: Engine) -> tuple[Step, ...]:
+    """Turn a target that is a view of another table into a table of its own."""
+    aside, target = relations.rebuilt_target, relations.target
     return (
         Step("clear what an earlier run left", engine.drop_table(aside)),
         Step("copy the cloned rows", engine.create_table(aside, _everything(target))),
         Step("drop the clone", engine.drop_view(target)),
-        Step("put the copy in its place", engine.rename_table(aside, clone.relations.identifier)),
+        Step("put the copy in its place", engine.rename_table(aside, relations.identifier)),
     )

@@ -43,7 +43,7 @@ from dbt_auto_cdc.errors import ANOTHER_RUN, AutoCdcError
 from dbt_auto_cdc.materializations.row_changes import UNION, RowChanges
 from dbt_auto_cdc.plan import Plan, Rule, Step, Turn, Write, whenever_sent
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.sql import Query, comma
+from dbt_auto_cdc.sql import Query
 from dbt_auto_cdc.state import Ask, State
 
 WORKING = (names.TARGET_CHANGES, names.COMPANION_CHANGES)
@@ -132,9 +132,14 @@ def _rests(engine: Engine, free: str) -> bool:
 
 def _freed_before(job: Job) -> tuple[Step, ...]:
     """Drop what the run before had to drop, and left to this one to be sure of."""
-    _, _, note = job.state.turn.partition(" ")
-    frees = json.loads(note)["frees"] if note else ""
+    frees = _left_to_free(job.state.turn)
     return (Step("drop what the run before wrote from", frees),) if frees else ()
+
+
+def _left_to_free(turn: str) -> str:
+    """Return the statements by which the run that wrote last is still to free its working tables."""
+    _, _, note = turn.partition(" ")
+    return str(json.loads(note)["frees"]) if note else ""
 
 
 def _freed(free: str) -> tuple[Step, ...]:
@@ -517,9 +522,8 @@ def _taken(job: Job, before: State) -> Iterable[Step]:
         return
     yield Step("take the turn", _changed(job.engine, job.companion, before.run, _says(before.turn)))
     yield _see_whose_turn(job.companion, _says(before.run))
-    _, _, note = before.turn.partition(" ")
-    if note and json.loads(note)["frees"]:
-        yield Step("drop what the run before was going to write", json.loads(note)["frees"])
+    if frees := _left_to_free(before.turn):
+        yield Step("drop what the run before was going to write", frees)
 
 
 def _begun(job: Job, types: Mapping[str, str], *, is_new: bool) -> list[str]:
@@ -539,8 +543,7 @@ def _begun(job: Job, types: Mapping[str, str], *, is_new: bool) -> list[str]:
 def _whose(job: Job, types: Mapping[str, str]) -> Query:
     """Return the one row that a new companion has before it is filled."""
     own = {names.KIND: f"'{names.JOURNAL}'", names.CONTROL: f"'{job.state.run}'"}
-    values = (f"{own.get(name) or job.engine.null(kind)} as {name}" for name, kind in types.items())
-    return Query().then("whose", f"select\n    {comma(values)}")
+    return Query().then("whose", f"select\n    {job.engine.row(types, own)}")
 
 
 def _remembered(job: Job, types: Mapping[str, str], remembered: Query) -> str:

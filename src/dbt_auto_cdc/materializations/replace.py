@@ -13,7 +13,7 @@ from dbt_auto_cdc.plan import Plan
 from dbt_auto_cdc.resolve import named_in
 from dbt_auto_cdc.scd import changes, replace
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.spec import RecomputedTable, ReplaceUsing, ReplaceWhere
+from dbt_auto_cdc.spec import RecomputedRows, ReplaceUsing, RowsInRange
 
 _USING = [names.STAGE, names.STORED, names.WINNERS, names.EVENTS]
 _WHERE = [names.STAGE, names.GONE, names.EVENTS]
@@ -42,11 +42,10 @@ def plan_using(table: Table) -> Plan:
 
 def plan_where(table: Table) -> Plan:
     """Return the plan of a `replace_where` or `recomputed_table` run; raises as `plan_using` does. Pure."""
-    written = table.spec
-    assert isinstance(written, ReplaceWhere | RecomputedTable)  # noqa: S101 - the bridge hands over these
     why = tables.builds_because(table)
     job = table.job(builds=why is not None)
-    predicate = written.replace_where if isinstance(written, ReplaceWhere) else "true"
+    assert isinstance(job.spec, RowsInRange)  # noqa: S101 - the bridge hands over what was parsed for this
+    predicate = job.spec.replace_where
     _refuse(job, [*_unknown_to_the_target(job, predicate), *_not_told_apart(job)])
     if job.reads_a_part:
         return evolution.only(job)
@@ -64,7 +63,7 @@ def plan_where(table: Table) -> Plan:
         )
     action = (
         "replace the rows in the range"
-        if isinstance(written, ReplaceWhere)
+        if not isinstance(job.spec, RecomputedRows)
         else "replace the rows that differ"
     )
     return tables.finished(job, why or action, steps, _WHERE)

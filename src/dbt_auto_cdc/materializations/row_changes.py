@@ -233,12 +233,9 @@ class RowChanges:
     def _done(self, note: str) -> str:
         """The row of the merge that changes the note of a run."""
         own = {names.KIND: self.engine.text(names.JOURNAL), names.CONTROL: self.engine.text(note)}
-        values = comma(
-            f"{own.get(name) or self.engine.null(kind)} as {name}" for name, kind in self.types.items()
-        )
         place = self.engine.place("own", self.identity.items())
         columns = f"{', '.join(self.types)}, {place}, '{DONE}' as {names.ACTION}"
-        return f"select {columns}\nfrom (\nselect\n    {values}\n) as own"
+        return f"select {columns}\nfrom (\nselect\n    {self.engine.row(self.types, own)}\n) as own"
 
     def _each_once(self, source: str) -> str:
         """The rows of the merge where no two of them are told alike: one that comes takes the place of itself."""

@@ -315,20 +315,13 @@ def companion_rows(job: Job, remembers: Sequence[Query], notes: Mapping[str, str
 def _note(job: Job, kind: str, note: str) -> str:
     """Return the query of the companion's row that holds a note of a kind."""
     own = {names.KIND: f"'{kind}'", names.CONTROL: job.engine.text(note)}
-    values = (
-        f"{own.get(name) or job.engine.null(of_type)} as {name}"
-        for name, of_type in companion_types(job).items()
-    )
-    return f"select\n    {comma(values)}"
+    return f"select\n    {job.engine.row(companion_types(job), own)}"
 
 
 def _position(job: Job, reached: str) -> str:
     """Return the companion's row of how far a read came: a companion that is there is complete with it."""
     own = {names.KIND: "'position'", names.CONTROL: f"told.{names.CONTROL}"}
-    values = (
-        f"{own.get(name) or job.engine.null(kind)} as {name}" for name, kind in companion_types(job).items()
-    )
-    return f"select\n    {comma(values)}\nfrom (\n{reached}\n) as told"
+    return f"select\n    {job.engine.row(companion_types(job), own)}\nfrom (\n{reached}\n) as told"
 
 
 def companion_columns(job: Job) -> list[str]:

@@ -367,7 +367,7 @@ def _rules(job: Job, limits: Limits) -> tuple[Rule, ...]:
         Rule(
             "null_version",
             "snapshot_version is null in {count} row{s}, for example {example}; every row needs the version of the"
-            " snapshot it belongs to",
+            " snapshot it belongs to: filter such rows out in the model, or give them one",
         ),
         Rule(
             "duplicate_keys",

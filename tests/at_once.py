@@ -35,7 +35,10 @@ class Both:
     @property
     def appends(self) -> bool:
         """Whether rows are added that are read again, so that it counts how many runs there were."""
-        return self.config.get("materialized") == "append_flow" and not self.streamed
+        adds = (
+            self.config.get("materialized") == "append_flow" or self.config.get("equal_sequence") == "append"
+        )
+        return adds and not self.streamed
 
     def feeds(self, rows: Rows) -> None:
         """Give both the same rows to read."""

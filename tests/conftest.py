@@ -33,7 +33,6 @@ for name in [name for name in os.environ if name.startswith("AUTO_CDC_") and nam
 # What tests are marked with that are about something which some engines have not, or refuse.
 LACKING = {
     "altering": ({"sail"}, "columns that come and go, and no table is altered"),
-    "appending": (databases.SPARKS, "equal sequences that add rows, which are refused"),
     "composite": ({"ducklake", "sail"}, "lists as sequences, which are refused"),
     "dumps_beside_changes": (databases.SPARKS, "whole dumps beside changes, which are refused"),
     "fed": (databases.SPARKS, "change feeds, which are refused"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from dbt_auto_cdc import bridge, operations
 from dbt_auto_cdc.execute import Outcome, Sent
+from dbt_auto_cdc.materializations import journal
 from dbt_auto_cdc.plan import Plan
 from tests.databases import Connection, Result, adapter_of, engine_of, options_of, plain, spoken, tables_of
 
@@ -152,8 +153,27 @@ class Direct:
             return Sent(count=cursor.rowcount)
         return Sent(row=dict(zip(columns, rows[0], strict=True)) if rows else {})
 
+    def turn(self) -> str:
+        """Return which run wrote last, with its note; nothing where no target was built to the end."""
+        if f"{self.name}__auto_cdc" not in tables_of(self.connection):
+            return ""
+        companion = engine_of(self.connection).quote(f"{self.name}__auto_cdc")
+        noted = f"select __auto_cdc_control from {companion} where __auto_cdc_kind = 'journal'"
+        built = f"exists (select 1 from {companion} where __auto_cdc_kind = 'control')"
+        found = self._plain.execute(f"{noted} and {built}").fetchone()
+        return str(found[0]) if found else ""
+
     def rows(self) -> list[dict[str, object]]:
         """Return the target's rows."""
         cursor = self._plain.execute(f"select * from {engine_of(self.connection).quote(self.name)}")
         columns = [column[0] for column in cursor.description or ()]
         return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+
+
+def has_written(target: Direct, before: str = "") -> bool:
+    """Tell whether all is written by a run that was stopped, so that it had only to drop working tables.
+
+    `before` is what `turn` gave before that run.
+    """
+    turn = target.turn()
+    return turn != before and not journal.is_left(turn)

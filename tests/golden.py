@@ -134,7 +134,7 @@ def table_of(name: str, config: Mapping[str, Any]) -> Table | None:
     materialized = config.pop("materialized", "auto_cdc")
     spec, problems = parse(config, None, known=frozenset(), materialized=materialized)
     assert [] == problems
-    if served.problems_of(engine, materialized, spec, flows=(), reads=()):
+    if served.problems_of(engine, spec, flows=(), reads=()):
         return None
     kinds = {"id": place.whole_number, "name": place.text, "note": place.text}
     kinds |= {"operation": place.text, "changed_at": place.time}

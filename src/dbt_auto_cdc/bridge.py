@@ -185,7 +185,7 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     problems += reads.problems_of(reads.cut(sql), materialized)
     problems += _reads_of_dumps(flows)
     if spec is not None:
-        problems += served.problems_of(engine, materialized, spec, flows=flows, reads=reads.cut(sql))
+        problems += served.problems_of(engine, spec, flows=flows, reads=reads.cut(sql))
     if problems:
         raise AutoCdcError(name, problems)
     relations = relations_of(adapter_type, identifier, target=target, beside=beside)

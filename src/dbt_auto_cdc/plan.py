@@ -50,16 +50,19 @@ class Write:
     """What a step does to rows of the target, for what has to know of every row that changes.
 
     `gone` gives the locators of rows that go, `born` gives rows that come, in `columns`; `ended` gives locators with
-    the values that `columns` get in these rows. `apart` says that nothing a run does to the relation is said twice:
-    each row that comes or ends is told like no other of these, and none goes. `odd` names the measure that is above
-    zero unless the same holds of rows that go and come, and each that comes takes the place of just one that is there,
-    or of none if it is `added`. `has_rows_if` names measures like a step's `only_if`: the step may be sent more often.
+    the values that `columns` get in these rows. `past` gives rows that go, whole, in `columns`: those that are put back
+    if the run is stopped, where the next one would do the same once more. `apart` says that nothing a run does to the
+    relation is said twice: each row that comes or ends is told like no other of these, and none goes. `odd` names the
+    measure that is above zero unless the same holds of rows that go and come, and each that comes takes the place of
+    just one that is there, or of none if it is `added`. `has_rows_if` names measures like a step's `only_if`: the step
+    may be sent more often.
     """
 
     columns: tuple[str, ...] = ()
     gone: Query | None = None
     born: Query | None = None
     ended: Query | None = None
+    past: Query | None = None
     apart: bool = False
     odd: str = ""
     added: bool = False

@@ -15,19 +15,12 @@ from dbt_auto_cdc.reads import Read
 from dbt_auto_cdc.spec import PARTIAL, Spec
 
 
-def problems_of(
-    engine: Engine, materialized: str, spec: Spec, *, flows: Sequence[Flow], reads: Sequence[Read]
-) -> list[str]:
+def problems_of(engine: Engine, spec: Spec, *, flows: Sequence[Flow], reads: Sequence[Read]) -> list[str]:
     """Return what a model asks for that its engine does not serve."""
     problems = []
-    for each in engine.not_served:
-        option, _, wrong = each.partition("=")
-        value = materialized if option == "materialized" else getattr(spec, option, None)
-        if wrong and str(value) == wrong:
-            problems.append(
-                f"{option} is {wrong}, which is not served on {engine.name}; use another engine for it"
-            )
-        elif not wrong and value:
+    for option in engine.not_served:
+        value = getattr(spec, option, None)
+        if value:
             says = "is set"
             if value in {field.default for field in fields(spec) if field.name == option}:
                 says = f"is {str(value).lower()} unless the model sets it"
@@ -49,8 +42,7 @@ def problems_of(
 
 def lacks(engine: Engine) -> list[str]:
     """Return what an engine does not serve, for people, with options as they are written."""
-    left = [option for option in engine.not_served if option not in PARTIAL]
-    found = [f"`{option.replace('=', ': ')}`" for option in left]
+    found = [f"`{option}`" for option in engine.not_served if option not in PARTIAL]
     if set(engine.not_served) & set(PARTIAL):
         found.insert(0, "partial updates")
     if not engine.transactions:

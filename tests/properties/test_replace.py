@@ -9,11 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.databases import Connection, create_table, serves
+from tests.databases import Connection, create_table
 from tests.direct import Direct
 from tests.reference_model import Row, sorted_rows
 from tests.replace_model import Figures, ReplaceUsing, ReplaceWhere
@@ -84,7 +83,7 @@ def using(connection: Connection, keys: Sequence[str], equal: Equal) -> tuple[Wa
 @given(
     runs=st.lists(rows(), min_size=1, max_size=5),
     keys=st.sampled_from(KEYS),
-    equal=st.sampled_from(["replace", "append"] if serves("equal_sequence=append") else ["replace"]),
+    equal=st.sampled_from(["replace", "append"]),
 )
 def test_replace_using(
     connection: Connection, runs: list[list[Row]], keys: tuple[str, ...], equal: Equal
@@ -137,7 +136,6 @@ def test_a_source_read_again_and_again(
     assert places == target.places()
 
 
-@pytest.mark.appending
 @settings(max_examples=examples(30, 2000))
 @given(
     source=rows(max_size=12),

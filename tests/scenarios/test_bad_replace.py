@@ -191,7 +191,6 @@ def test_a_sequence_that_the_target_lacks(using: Kept) -> None:
     )
 
 
-@pytest.mark.appending
 def test_equal_sequence_may_change(using: Kept) -> None:
     """What equal rows do is a matter of each run."""
     appends = {**USING, "equal_sequence": "append"}
@@ -201,7 +200,7 @@ def test_equal_sequence_may_change(using: Kept) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--empty", "--sample"])
-@pytest.mark.parametrize("equal", ["replace", pytest.param("append", marks=pytest.mark.appending)])
+@pytest.mark.parametrize("equal", ["replace", "append"])
 def test_a_part_of_the_source_replaces_nothing(using: Kept, flag: str, equal: str) -> None:
     """A key that the sample has half would lose its other rows: no row is changed."""
     using.feeds("('n', 1, 1, 1.5)", "('s', 1, 5, 1.5)")

@@ -201,7 +201,7 @@ def test_a_merge_into_a_bitemporal_target_is_refused(connection: Connection) -> 
         target.run(options)
 
 
-@pytest.mark.parametrize("how", ["replace", pytest.param("append", marks=pytest.mark.appending)])
+@pytest.mark.parametrize("how", ["replace", "append"])
 def test_rows_by_hand_take_part_by_their_sequence(connection: Connection, how: str) -> None:
     """A row by hand with a higher sequence keeps older deliveries of its key away."""
     options = MODES["replace_using"] | {"equal_sequence": how}

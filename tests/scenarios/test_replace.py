@@ -86,7 +86,7 @@ def test_the_newest_rows_replace_those_of_their_key(target: Direct) -> None:
     ("equal", "expected"),
     [
         ("replace", ["b", "b"]),
-        pytest.param("append", ["a", "b", "b"], marks=pytest.mark.appending),
+        ("append", ["a", "b", "b"]),
     ],
 )
 def test_rows_at_the_stored_sequence(target: Direct, equal: str, expected: list[str]) -> None:

@@ -39,8 +39,6 @@ APPENDED = [case for case in CASES if case.config.get("equal_sequence") == "appe
 def served(case: Case, *, at_once: bool = False) -> Any:
     """Return a case as a parameter, skipped where the engine cannot hold it; `at_once` its columns stay."""
     reason = ""
-    if databases.chosen() in databases.SPARKS and case in APPENDED:
-        reason = "equal_sequence: append is refused on Spark"
     if databases.chosen() == "sail" and case.changes_columns and not at_once:
         reason = "Sail alters no tables"
     return pytest.param(case, id=case.id, marks=[pytest.mark.skip(reason=reason)] if reason else [])

@@ -34,11 +34,11 @@ class Engine:
     or precision of a type, so that new tables are made of casts. Without `transactions` a run writes down what it is
     going to do before it does it (`materializations.journal`); `table_options` are what follows the columns of a table
     there, `companion_options` what follows those of a companion with more than notes, and `not_served` names options
-    that mean too much for it: of some, as in `equal_sequence=append`, one value. One that `merges` does what is written
-    down in one statement; `layout` is how the target's rows lie, as the model has it configured, and `text_limit` how
-    many bytes a text has at most, if there is a limit. One that `replaces_tables` puts a new table in the place of one
-    that is there at once. One that `adds_apart` changes rows faster where none are added in the same statement.
-    `scratch` is where a query's columns are told, by a relation beside the target.
+    that mean too much for it. One that `merges` does what is written down in one statement; `layout` is how the
+    target's rows lie, as the model has it configured, and `text_limit` how many bytes a text has at most, if there is a
+    limit. One that `replaces_tables` puts a new table in the place of one that is there at once. One that `adds_apart`
+    changes rows faster where none are added in the same statement. `scratch` is where a query's columns are told, by a
+    relation beside the target.
     `moment_type` is the type of a time in UTC. `is_run` says that this repository's tests run on it.
     With `marks_runs` transactions that write the same rows conflict, and those that add the same rows do not: there a
     run that writes also writes the record of its companion anew. `conflict` is a pattern of what an engine says, in

@@ -375,10 +375,7 @@ ENGINE = Spark(
     comparable_structs=True,
     transactions=False,
     logs_runs=False,
-    not_served=(
-        "change_data_feed",
-        "equal_sequence=append",
-    ),
+    not_served=("change_data_feed",),
     # Of Iceberg, of Delta, and of Delta on Sail.
     conflict=r"CommitFailedException"
     r"|ValidationException: (?:Found (?:new )?conflicting|Cannot (?:commit|determine history)|Missing required)"

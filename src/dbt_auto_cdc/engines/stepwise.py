@@ -20,7 +20,6 @@ NOT_SERVED = (
     "version_query",
     *PARTIAL,
     "change_data_feed",
-    "equal_sequence=append",
 )
 
 

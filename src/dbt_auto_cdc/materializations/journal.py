@@ -10,7 +10,8 @@ the last one takes them out of that row. Each of them may be sent again, after i
 that go or come are looked for by what tells them, and rows that come take the place of themselves. So a run that finds
 such a note sends them again before anything else, and one that finds none has nothing to repair. Rows that are only
 added are the exception: they would come twice, once from the run that is finished and once from the next; so there the
-note tells how to take them back, or, where rows are read step by step, how to remember what was read.
+note tells how to take them back, or, where rows are read step by step, how to remember what was read. So it does
+where rows are added to those of their key (`equal_sequence: append`): the rows of such keys are kept as they were.
 
 Two runs at once are kept apart by the same row, which begins with what tells the last run that wrote from all others:
 
@@ -25,6 +26,8 @@ Two runs at once are kept apart by the same row, which begins with what tells th
   Where there is only one such table the note stays: that the next run drops it costs less than to cross the note off.
 * Rows that are only added are not looked for, so there the note is claimed: either the run crosses it off, or another
   one takes its rows back, remembers its number, and later runs take them back once more if they came all the same.
+  Rows that are added to those of their key have no number: a statement that was sent before the note was claimed meets
+  the rows that were put back, and loses; where all its keys were new, nothing is put back, and its rows may come twice.
 
 A first build has no need of a note: its companion is filled last, and one without a record is not finished. It is made
 with the row that tells whose it is, and filled only if that row is still there. Who finds that it is not may have
@@ -84,15 +87,17 @@ def journaled(
         return (*first, *_freed(frees(first))), None
     if job.spec.appends:
         return _appended(job, target, first, settled, frees=frees)
+    run, goes_back = job.state.run, target.goes_back
     whenever = whenever_sent([*(step for step, _ in (*target.writes, *companion.writes)), *settled])
     written_down = (*target.wrote_down(whenever), *companion.wrote_down(whenever))
     changes_target = [
-        Step(f"change {target.relation}", sql, target.odd or whenever) for sql in target.applied()
+        Step(f"change {target.relation}", sql, target.odd or whenever)
+        for sql in target.applied(turn=_own_note(job) if goes_back else "")
     ]
     # Of two ways to do it one is gone.
     ways = [target.as_told(), changes_target] if target.odd else [changes_target]
     free = frees((*first, *written_down, *changes_target))
-    run, rest = job.state.run, _noted(job, [], frees=free)
+    rest = _noted(job, [], frees=free)
     is_done_with_it = bool(companion.writes) and job.engine.merges
     then = [
         *((step.name, _settled(job, step)) for step in settled),
@@ -106,7 +111,12 @@ def journaled(
             else [("note that all is written", _changed(job.engine, job.companion, rest, is_of(run)))]
         ),
     ]
-    notes = [_noted(job, [*((step.name, step.sql) for step in way), *then], frees=free) for way in ways]
+    notes = [
+        _noted(job, _going_back(job, target, free), frees=free)
+        if goes_back
+        else _noted(job, [*((step.name, step.sql) for step in way), *then], frees=free)
+        for way in ways
+    ]
     noting = [
         _noting(job, notes[0], whenever, unless=target.odd),
         *(_noting(job, note, target.odd) for note in notes[1:]),
@@ -120,9 +130,44 @@ def journaled(
         *_taking_turns(job, noting, whenever),
         *(step for way in ways for step in way),
         *(Step(name, sql, whenever) for name, sql in then),
+        *(
+            (_see_whose_turn(job.companion, is_of(run), whenever, otherwise=_TAKEN_BACK),)
+            if goes_back
+            else ()
+        ),
         *_freed(free),
         *(() if rests else (crossed_off,)),
-    ), _turn(job, free, taken_over=_TAKEN_OVER, ends="" if rests else _CROSSED_OFF)
+    ), _turn(
+        job,
+        free,
+        taken_over=_TAKEN_BACK if goes_back else _TAKEN_OVER,
+        ends="" if rests else _CROSSED_OFF,
+    )
+
+
+def _own_note(job: Job) -> str:
+    """Return the query that gives a row while the run's note is there, and nobody claimed it."""
+    return f"select 1 as one from {job.companion} where {is_of(job.state.run)}"
+
+
+def _going_back(job: Job, target: RowChanges, free: str) -> list[tuple[str, str]]:
+    """Return what another run does in the place of one that was stopped: it takes back what that one may have written.
+
+    It claims the note first. Whoever still has the statement to send after that changes nothing, and one that is
+    on its way meets the rows that were put back.
+    """
+    return _claimed(job, [("take back what the run before wrote", sql) for sql in target.taken_back()], free)
+
+
+def _claimed(job: Job, rest: Sequence[tuple[str, str]], free: str) -> list[tuple[str, str]]:
+    """Return how another run does the rest: it puts a note of its own into the place of that of the run, and sees."""
+    claimed = f"{job.state.run}{_CLAIMED}"
+    note = _noted(job, rest, frees=free, run=claimed)
+    return [
+        ("claim it", _changed(job.engine, job.companion, note, is_of(job.state.run))),
+        (_SEE, claimed),
+        *rest,
+    ]
 
 
 def _rests(engine: Engine, free: str) -> bool:
@@ -313,10 +358,8 @@ def _in_turn(job: Job, write: Write) -> Query:
     """Return the rows that a run adds, none if its note is there no more."""
     assert write.born is not None  # noqa: S101 - what rows that are added come from
     columns = ", ".join(f"added.{name}" for name in write.columns)
-    turn = f"select 1 as one from {job.companion} where {is_of(job.state.run)}"
-    return write.born.then(
-        "in_turn", f"select {columns}\nfrom {write.born.last} as added\ncross join ({turn}) as turn"
-    )
+    turn = f"cross join ({_own_note(job)}) as turn"
+    return write.born.then("in_turn", f"select {columns}\nfrom {write.born.last} as added\n{turn}")
 
 
 def _taken_back(job: Job, number: int, free: str) -> list[tuple[str, str]]:
@@ -324,17 +367,11 @@ def _taken_back(job: Job, number: int, free: str) -> list[tuple[str, str]]:
 
     Rows may come after that, of a statement that was on its way: they are known by their number.
     """
-    claimed = f"{job.state.run}{_CLAIMED}"
     rest = [
         ("remember that its rows do not count", _marked_lost(job, number)),
         ("take back the rows of the run before", _while_lost(job, number)),
     ]
-    note = _noted(job, rest, frees=free, run=claimed)
-    return [
-        ("claim it", _changed(job.engine, job.companion, note, is_of(job.state.run))),
-        (_SEE, claimed),
-        *rest,
-    ]
+    return _claimed(job, rest, free)
 
 
 def _is_lost(number: int) -> str:

@@ -29,13 +29,17 @@ def plan_using(table: Table) -> Plan:
     if job.reads_a_part:
         return evolution.only(job)
     # Of what is read step by step, no later run brings the rows of a key again.
-    appends = written.equal_sequence == "append" or bool(job.state.reads)
+    is_told = written.equal_sequence == "append"
+    appends = is_told or bool(job.state.reads)
+    # What is not read step by step comes again after a stop, and would be added to itself.
+    goes_back = is_told and not job.state.reads and not job.engine.transactions
     read = (changes.stage(job), *replace.standings(job), replace.checked(job))
     if job.builds:
         rows = replace.newest(job, which=f"won.{names.IS_NEW}")
         steps = (*read, *tables.build(job, table.state, rows, []))
     else:
-        replaced = (*replace.replace_equal(job, appends=appends), *replace.replace_newer(job))
+        equal = replace.replace_equal(job, appends=appends, goes_back=goes_back)
+        replaced = (*equal, *replace.replace_newer(job, goes_back=goes_back))
         steps = (*evolution.prepare(job), *read, *replaced, *tables.record(job))
     return tables.finished(job, why or "replace the rows of the incoming keys", steps, _USING)
 

@@ -15,7 +15,7 @@ from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.plan import Part, Step, Write, whenever_sent
 from dbt_auto_cdc.sql import Query, comma, indented, is_read
 
-GONE, BORN, ENDED, DONE = "gone", "born", "ended", "done"
+GONE, BORN, ENDED, PAST, DONE = "gone", "born", "ended", "past", "done"
 _DELETED = f"when matched and src.{names.ACTION} = '{GONE}' then delete"
 UNION = "\nunion all\n"
 _NO_ROW = "(select 1 as one) as nothing\nwhere false"
@@ -60,7 +60,7 @@ class RowChanges:
         queries = [
             query.render()
             for _, write in self.writes
-            for query in (write.gone, write.born, write.ended)
+            for query in (write.gone, write.born, write.ended, write.past)
             if query is not None
         ]
         reads = any(is_read(relation, query) for relation in self.changing for query in queries)
@@ -81,6 +81,11 @@ class RowChanges:
     @staticmethod
     def _settled(parts: Iterable[Part]) -> str:
         return f"(\n{indented(UNION.join(part.sql for part in parts))}\n) as changes"
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether the rows that go are kept, to be put back if the run is stopped."""
+        return any(write.past for _, write in self.writes)
 
     @property
     def is_apart(self) -> bool:
@@ -142,15 +147,21 @@ class RowChanges:
             changed = dict(zip(write.columns, given, strict=True))
             yield self._row(changed, place="place", action=(ENDED, number)) + ended
         if write.born:
-            listed = comma(
-                f"born.{name}" if name in write.columns else f"{self.engine.null(kind)} as {name}"
-                for name, kind in self.types.items()
-            )
-            born = self.engine.named(write.born, "born", {name: self.types[name] for name in write.columns})
-            place = self.engine.place("row_born", self.identity.items())
-            every = {name: f"row_born.{name}" for name in self.types}
-            row = self._row(every, place=place, action=(BORN, number))
-            yield f"{row}(\nselect\n    {listed}\nfrom {born}\n) as row_born"
+            yield self._whole(write.born, write, action=(BORN, number))
+        if write.past:
+            yield self._whole(write.past, write, action=(PAST, number))
+
+    def _whole(self, rows: Query, write: Write, *, action: tuple[str, int]) -> str:
+        """Return the SELECT of rows with the values of all columns."""
+        listed = comma(
+            f"born.{name}" if name in write.columns else f"{self.engine.null(kind)} as {name}"
+            for name, kind in self.types.items()
+        )
+        born = self.engine.named(rows, "born", {name: self.types[name] for name in write.columns})
+        place = self.engine.place("row_born", self.identity.items())
+        every = {name: f"row_born.{name}" for name in self.types}
+        row = self._row(every, place=place, action=action)
+        return f"{row}(\nselect\n    {listed}\nfrom {born}\n) as row_born"
 
     def _row(self, values: Mapping[str, str], *, place: str, action: tuple[str, int]) -> str:
         """Return a SELECT of the working table's columns, without what is selected from."""
@@ -165,21 +176,22 @@ class RowChanges:
         columns += [f"{place} as {names.LOCATOR}", f"{told} as {names.ACTION}", f"{number} as {names.STEP}"]
         return f"select\n    {comma(columns)}\nfrom "
 
-    def applied(self, *, done: tuple[str, str] | None = None) -> list[str]:
+    def applied(self, *, done: tuple[str, str] | None = None, turn: str = "") -> list[str]:
         """Return the statement that does it: whatever is told like a row that goes or comes goes, then rows come.
 
-        That of a companion also changes the note of a run, where it is one statement: `done` is the condition that a
-        row called tgt is that note, and what it is when nothing is left but to drop the run's working tables.
+        It does nothing unless the query `turn` gives a row. That of a companion also changes the note of a run, where
+        it is one statement: `done` is the condition that a row called tgt is that note, and what it is when nothing is
+        left but to drop the run's working tables.
         """
         if not self.writes:
             return []
         if not self.engine.merges:
-            return self._applied_in_parts()
+            return self._in_parts(self._in_turn(turn), BORN)
         if self.is_apart:
             source = [self._each_once(self._source)]
             cases = self._overwritten
         else:
-            source = self._each_told
+            source = self._each_told(self._in_turn(turn), BORN)
             cases = [_DELETED]
         if self._ending:
             cases.append(self._updated(ENDED, self._ending))
@@ -187,7 +199,22 @@ class RowChanges:
             is_note, note = done
             source.append(self._done(note))
             cases.append(self._updated(DONE, [names.CONTROL], only_if=f" and {is_note}"))
-        return [self._merged(UNION.join(source), [*cases, self._inserted], apart=self.is_apart)]
+        return [self._merged(UNION.join(source), [*cases, self._inserted(BORN)], apart=self.is_apart)]
+
+    def taken_back(self) -> list[str]:
+        """Return the statement that undoes it: of all that is told like a row that went or came there is what was."""
+        if not self.engine.merges:
+            return self._in_parts(self._source, PAST)
+        rows = UNION.join(self._each_told(self._source, PAST))
+        return [self._merged(rows, [_DELETED, self._inserted(PAST)], apart=False)]
+
+    def _in_turn(self, turn: str) -> str:
+        """The rows that go, come and end, as something to select from; none unless a query gives a row."""
+        if not turn:
+            return self._source
+        return (
+            f"(\nselect changes.*\nfrom {self._source} as changes\ncross join ({turn}) as turn\n) as changes"
+        )
 
     def as_told(self) -> list[Step]:
         """Return the steps that do it where no measure says that what is there is `odd`: rows change where they are.
@@ -196,11 +223,11 @@ class RowChanges:
         that change, to which a large table need not be sorted, and one that finds nothing to change only adds.
         """
         if not self.engine.adds_apart:
-            cases = [_DELETED, *self._overwritten, self._inserted]
+            cases = [_DELETED, *self._overwritten, self._inserted(BORN)]
             return [self._as_told("change", cases, added=None)]
         return [
             self._as_told("change", [_DELETED, *self._overwritten], added=False),
-            self._as_told("add to", [*self._overwritten, self._inserted], added=True),
+            self._as_told("add to", [*self._overwritten, self._inserted(BORN)], added=True),
         ]
 
     def _as_told(self, what: str, cases: list[str], *, added: bool | None) -> Step:
@@ -220,10 +247,11 @@ class RowChanges:
         changing = [name for name in self.types if name not in self.identity]
         return [self._updated(BORN, changing)] if changing else []
 
-    @property
-    def _inserted(self) -> str:
+    def _inserted(self, comes: str) -> str:
         columns, values = ", ".join(self.types), ", ".join(f"src.{name}" for name in self.types)
-        return f"when not matched and src.{names.ACTION} = '{BORN}' then insert ({columns}) values ({values})"
+        return (
+            f"when not matched and src.{names.ACTION} = '{comes}' then insert ({columns}) values ({values})"
+        )
 
     @staticmethod
     def _updated(action: str, columns: Iterable[str], *, only_if: str = "") -> str:
@@ -241,28 +269,27 @@ class RowChanges:
         """The rows of the merge where no two of them are told alike: one that comes takes the place of itself."""
         return f"select {', '.join(self.types)}, {names.LOCATOR}, {names.ACTION}\nfrom {source}"
 
-    @property
-    def _each_told(self) -> list[str]:
+    def _each_told(self, source: str, comes: str) -> list[str]:
         """The rows of the merge where there may be more of one place: what is told like one that comes goes first."""
         columns = ", ".join(self.types)
         nulls = [f"{self.engine.null(kind)} as {name}" for name, kind in self.types.items()]
-        told = f"select {names.LOCATOR} from {self._source}\nwhere {names.ACTION} in ('{GONE}', '{BORN}')"
+        told = f"select {names.LOCATOR} from {source}\nwhere {names.ACTION} in ('{GONE}', '{BORN}')"
         going = f"select\n    {comma(nulls)},\n    {names.LOCATOR}, '{GONE}' as {names.ACTION}\n"
         going += f"from (\n{told}\ngroup by {names.LOCATOR}\n) as going"
         coming = (
             f"select {columns}, {self._null_place} as {names.LOCATOR}, {names.ACTION}\n"
-            f"from {self._source}\nwhere {names.ACTION} = '{BORN}'"
+            f"from {source}\nwhere {names.ACTION} = '{comes}'"
         )
-        staying = f"select {columns}, {names.LOCATOR}, {names.ACTION}\nfrom {self._source}\n"
+        staying = f"select {columns}, {names.LOCATOR}, {names.ACTION}\nfrom {source}\n"
         staying += f"where {names.ACTION} = '{ENDED}'"
         return [going, coming, *([staying] if self._ending else [])]
 
-    def _applied_in_parts(self) -> list[str]:
+    def _in_parts(self, source: str, comes: str) -> list[str]:
         """Return statements that do the same: sent again after any of them, they leave the same rows."""
         place = self.engine.place(self.relation.rpartition(".")[2], self.identity.items())
-        going = f"select {names.LOCATOR} from {self.table} where {names.ACTION} in ('{GONE}', '{BORN}')"
+        going = f"select {names.LOCATOR} from {source} where {names.ACTION} in ('{GONE}', '{BORN}')"
         columns = list(self.types)
-        coming = f"select {', '.join(columns)} from {self.table} where {names.ACTION} = '{BORN}'"
+        coming = f"select {', '.join(columns)} from {source} where {names.ACTION} = '{comes}'"
         return [
             f"delete from {self.relation} where {place} in (\n{going}\n)",
             *self._ended_in_parts(place),

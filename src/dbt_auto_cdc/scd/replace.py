@@ -113,35 +113,47 @@ def newest(job: Job, *, which: str, among: str = "") -> Query:
     )
 
 
-def replace_newer(job: Job) -> tuple[Step, Step]:
-    """Replace the rows of the keys that have come with a greater sequence: all of them differ in that already."""
+def replace_newer(job: Job, *, goes_back: bool) -> tuple[Step, Step]:
+    """Replace the rows of the keys that have come with a greater sequence: all of them differ in that already.
+
+    Those that are replaced can be put back if the run `goes_back`.
+    """
     gone = Query().then(
         "gone",
         f"select past.{names.LOCATOR}\nfrom {job.working(names.STORED)} as past\n"
         f"join {job.working(names.WINNERS)} as won on {_same(job, 'won', 'past')}\nwhere won.{names.IS_NEW}",
     )
-    born = newest(job, which=f"won.{names.IS_NEW}")
+    which = f"won.{names.IS_NEW}"
+    born, past = newest(job, which=which), _past(job, which) if goes_back else None
+    deleted, inserted = "delete the rows of the keys", "insert the newest rows"
     return (
-        writes.delete(job, "delete the rows of the keys", gone, only_if=(NEWER,), counts="num_deleted_rows"),
-        writes.insert(job, "insert the newest rows", born, only_if=(NEWER,), counts="num_upserted_rows"),
+        writes.delete(job, deleted, gone, only_if=(NEWER,), counts="num_deleted_rows", past=past),
+        writes.insert(job, inserted, born, only_if=(NEWER,), counts="num_upserted_rows"),
     )
 
 
-def replace_equal(job: Job, *, appends: bool) -> tuple[Step, ...]:
+def _past(job: Job, which: str) -> Query:
+    """Return the stored rows of the keys that `which` holds for."""
+    return Query().then(
+        "stored",
+        f"select {', '.join(of('tgt', job.output))}\nfrom {job.target} as tgt\n"
+        f"join {job.working(names.WINNERS)} as won on {_same(job, 'won', 'tgt')}\nwhere {which}",
+    )
+
+
+def replace_equal(job: Job, *, appends: bool, goes_back: bool) -> tuple[Step, ...]:
     """Replace the rows of the keys that have come with the stored sequence, where any differ.
 
-    With `appends` they are added to those that are stored.
+    With `appends` they are added to those that are stored, which can be done again if the run `goes_back`.
     """
     which = f"won.{names.SAME}"
-    stored = f"""
-select {", ".join(of("tgt", job.output))}
-from {job.target} as tgt join {job.working(names.WINNERS)} as won on {_same(job, "won", "tgt")}
-where {which}"""
+    stored = _past(job, which)
     if appends:
         added = newest(job, which=which)
         name = "add rows at the stored sequence"
         adds = writes.insert(job, name, added, only_if=(EQUAL,), counts="num_upserted_rows")
-        return (adds,) if job.engine.transactions else (*_written_anew(job, which, stored), adds)
+        anew = () if job.engine.transactions else _written_anew(job, which, stored, goes_back=goes_back)
+        return (*anew, adds)
     differing = f"select distinct {', '.join(job.keys)} from {job.working(names.EVENTS)}"
     gone = Query().then(
         "gone",
@@ -150,13 +162,13 @@ where {which}"""
     )
     came = newest(job, which=which, among=differing)
     return (
-        *_differing(job, newest(job, which=which).render(), stored, (EQUAL,)),
+        *_differing(job, newest(job, which=which).render(), stored.render(), (EQUAL,)),
         writes.delete(job, "delete the rows of the keys that differ", gone, only_if=(DIFFERING,)),
         writes.insert(job, "insert the rows of the keys that differ", came, only_if=(DIFFERING,)),
     )
 
 
-def _written_anew(job: Job, which: str, stored: str) -> tuple[Step, Step]:
+def _written_anew(job: Job, which: str, stored: Query, *, goes_back: bool) -> tuple[Step, Step]:
     """Write the stored rows of keys anew, where rows of a key have no places but one, and come and go together."""
     gone = Query().then(
         "gone",
@@ -164,8 +176,10 @@ def _written_anew(job: Job, which: str, stored: str) -> tuple[Step, Step]:
         f"join {job.working(names.WINNERS)} as won on {_same(job, 'won', 'old')}\nwhere {which}",
     )
     return (
-        writes.delete(job, "take the rows of the keys", gone, only_if=(EQUAL,)),
-        writes.insert(job, "keep the rows of the keys", Query().then("stored", stored), only_if=(EQUAL,)),
+        writes.delete(
+            job, "take the rows of the keys", gone, only_if=(EQUAL,), past=stored if goes_back else None
+        ),
+        writes.insert(job, "keep the rows of the keys", stored, only_if=(EQUAL,)),
     )
 
 

@@ -41,10 +41,12 @@ def alter(job: Job, name: str, altered: Query, *, column: str, only_if: tuple[st
     return Step(name, sql, only_if, keeps=Write((column,), ended=altered))
 
 
-def delete(job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
-    """Remove the rows whose locators a query gives."""
-    sql = job.engine.delete_located(job.target, gone)
-    return Step(name, sql, only_if, counts=counts, writes=Write(gone=gone))
+def delete(  # noqa: PLR0913 - what a step is, most of it by name
+    job: Job, name: str, gone: Query, *, only_if: tuple[str, ...], counts: str = "", past: Query | None = None
+) -> Step:
+    """Remove the rows whose locators a query gives; with `past` they are kept until the run ends, to be put back."""
+    sql, columns = job.engine.delete_located(job.target, gone), _columns(job) if past else ()
+    return Step(name, sql, only_if, counts=counts, writes=Write(columns, gone=gone, past=past))
 
 
 def delete_touched(job: Job, name: str, touched: str, *, only_if: tuple[str, ...]) -> Step:
@@ -61,10 +63,14 @@ def overwrite_touched(job: Job, name: str, born: Query, *, only_if: tuple[str, .
 
 
 def insert(job: Job, name: str, born: Query, *, only_if: tuple[str, ...], counts: str = "") -> Step:
-    """Add the rows that a query gives: the output columns, then the bounds and what is unseen."""
-    columns = (*job.output, *job.bounds, *job.unseen)
-    sql = job.engine.insert(job.target, list(columns), born)
-    return Step(name, sql, only_if, counts=counts, writes=Write(columns, born=born))
+    """Add the rows that a query gives, in the order of the target's columns."""
+    sql = job.engine.insert(job.target, list(_columns(job)), born)
+    return Step(name, sql, only_if, counts=counts, writes=Write(_columns(job), born=born))
+
+
+def _columns(job: Job) -> tuple[str, ...]:
+    """The target's columns: those of the output, then the bounds and what is unseen."""
+    return (*job.output, *job.bounds, *job.unseen)
 
 
 def unless_odd(step: Step, odd: str, *, has_rows_if: str, added: bool = False) -> Step:

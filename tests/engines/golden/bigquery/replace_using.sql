@@ -205,9 +205,9 @@ with both_sides as (
     ) as incoming
     union all
     select `id`, `name`, `note`, `operation`, `changed_at`, -1 as __auto_cdc_weight from (
-        
         select tgt.`id`, tgt.`name`, tgt.`note`, tgt.`operation`, tgt.`changed_at`
-        from shop.customers as tgt join shop.`customers__auto_cdc_winners_c0ffee000002` as won on to_json_string(won.`id`) = to_json_string(tgt.`id`)
+        from shop.customers as tgt
+        join shop.`customers__auto_cdc_winners_c0ffee000002` as won on to_json_string(won.`id`) = to_json_string(tgt.`id`)
         where won.__auto_cdc_same
     ) as stored
 )

@@ -202,9 +202,9 @@ with both_sides as (
     ) as incoming
     union all
     select "id", "name", "note", "operation", "changed_at", -1 as __auto_cdc_weight from (
-        
         select tgt."id", tgt."name", tgt."note", tgt."operation", tgt."changed_at"
-        from shop.customers as tgt join pg_temp."customers__auto_cdc_winners" as won on array[won."id"] = array[tgt."id"]
+        from shop.customers as tgt
+        join pg_temp."customers__auto_cdc_winners" as won on array[won."id"] = array[tgt."id"]
         where won.__auto_cdc_same
     ) as stored
 )

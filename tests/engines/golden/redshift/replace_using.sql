@@ -201,9 +201,9 @@ with both_sides as (
     ) as incoming
     union all
     select "id", "name", "note", "operation", "changed_at", -1 as __auto_cdc_weight from (
-        
         select tgt."id", tgt."name", tgt."note", tgt."operation", tgt."changed_at"
-        from shop.customers as tgt join shop."customers__auto_cdc_winners_c0ffee000002" as won on coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535)) || ':' || cast(won."id" as varchar(65535)), '-') = coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-')
+        from shop.customers as tgt
+        join shop."customers__auto_cdc_winners_c0ffee000002" as won on coalesce(cast(length(cast(won."id" as varchar(65535))) as varchar(65535)) || ':' || cast(won."id" as varchar(65535)), '-') = coalesce(cast(length(cast(tgt."id" as varchar(65535))) as varchar(65535)) || ':' || cast(tgt."id" as varchar(65535)), '-')
         where won.__auto_cdc_same
     ) as stored
 )

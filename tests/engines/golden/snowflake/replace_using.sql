@@ -200,9 +200,9 @@ with both_sides as (
     ) as incoming
     union all
     select "ID", "NAME", "NOTE", "OPERATION", "CHANGED_AT", -1 as __auto_cdc_weight from (
-        
         select tgt."ID", tgt."NAME", tgt."NOTE", tgt."OPERATION", tgt."CHANGED_AT"
-        from shop.customers as tgt join shop."customers__auto_cdc_winners_c0ffee000002" as won on equal_null(won."ID", tgt."ID")
+        from shop.customers as tgt
+        join shop."customers__auto_cdc_winners_c0ffee000002" as won on equal_null(won."ID", tgt."ID")
         where won.__auto_cdc_same
     ) as stored
 )

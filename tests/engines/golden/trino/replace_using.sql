@@ -217,9 +217,9 @@ with both_sides as (
     ) as incoming
     union all
     select "id", "name", "note", "operation", "changed_at", -1 as __auto_cdc_weight from (
-        
         select tgt."id", tgt."name", tgt."note", tgt."operation", tgt."changed_at"
-        from shop.customers as tgt join shop."customers__auto_cdc_winners_c0ffee000002" as won on coalesce(cast(length(cast(won."id" as varchar)) as varchar) || ':' || cast(won."id" as varchar), '-') = coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-')
+        from shop.customers as tgt
+        join shop."customers__auto_cdc_winners_c0ffee000002" as won on coalesce(cast(length(cast(won."id" as varchar)) as varchar) || ':' || cast(won."id" as varchar), '-') = coalesce(cast(length(cast(tgt."id" as varchar)) as varchar) || ':' || cast(tgt."id" as varchar), '-')
         where won.__auto_cdc_same
     ) as stored
 )

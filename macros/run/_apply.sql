@@ -14,6 +14,7 @@
   {% do auto_cdc._send_header() %}
   {% set opened = auto_cdc._open(target) %}
   {% do entry.opens(opened) %}
+  {% do auto_cdc._look_afresh(opened, target) if entry.repeats %}
   {% set turns = auto_cdc._python().turns(model=opened, entry=entry, partial=auto_cdc._partial(), run_id=invocation_id) %}
   {% for turn in turns %}
     {% do auto_cdc._turn(opened, target, turn, entry) %}

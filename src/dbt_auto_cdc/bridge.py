@@ -107,6 +107,10 @@ class Model:
         """Whether rows that expectations drop are kept."""
         return not isinstance(self.spec, AutoCdcSnapshot) and self.spec.expectations_quarantine
 
+    def afresh(self, relation: str) -> str:
+        """Return the statement to send before a table is read that others may have written since; there may be none."""
+        return self.engine.afresh(relation)
+
 
 def config_problems(  # noqa: PLR0913 - one call from the plugin, all by name
     *,

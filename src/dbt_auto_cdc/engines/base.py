@@ -330,6 +330,11 @@ class Engine:
 
     # statements
 
+    def afresh(self, relation: str) -> str:
+        """Return the statement after which a session sees what others have written to a table; mostly none."""
+        del relation
+        return ""
+
     def lock(self, target: str, companion: str) -> str:
         """Return the statement with which a run waits for another of its model; empty where the engine sees to that."""
         del target, companion

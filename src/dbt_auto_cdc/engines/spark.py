@@ -320,6 +320,10 @@ class Spark(Stepwise):
         files = " purge" if self.table_options.startswith(" using iceberg") else ""
         return f"drop table if exists {relation}{files}"
 
+    def afresh(self, relation: str) -> str:
+        """Return the statement for an Iceberg table, which a session reads as it did before until it writes there."""
+        return "" if self.is_sail else f"refresh table {relation}"
+
     def compact(self, relation: str) -> str:
         """Return the statement that writes the files of an Iceberg companion anew, with what lies beside them."""
         if self.companion_options == self.table_options:

@@ -41,7 +41,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dbt_auto_cdc import names
-from dbt_auto_cdc.engines.base import Engine
+from dbt_auto_cdc.engines.base import NEXT, Engine
 from dbt_auto_cdc.errors import ANOTHER_RUN, AutoCdcError
 from dbt_auto_cdc.materializations.row_changes import UNION, RowChanges
 from dbt_auto_cdc.plan import Plan, Rule, Step, Turn, Write, whenever_sent
@@ -225,6 +225,11 @@ def _asks(companion: str) -> str:
     return f"select {names.CONTROL} as turn from {companion} where {names.KIND} = '{names.JOURNAL}'"
 
 
+def _asks_afresh(engine: Engine, companion: str) -> str:
+    """Return how to ask whose turn it is after others may have written."""
+    return NEXT.join(filter(None, (engine.afresh(companion), _asks(companion))))
+
+
 def is_of(run: str, alias: str = "") -> str:
     """Return the condition that a row of the companion is the note of a run, which has not crossed it off."""
     begun = f"substr({alias}{names.CONTROL}, 1, {len(run) + 1}) = '{run} '"
@@ -342,7 +347,7 @@ def _appended(
 
 def _turn(job: Job, free: str, *, taken_over: str, ends: str = _CROSSED_OFF) -> Turn:
     return Turn(
-        _asks(job.companion),
+        _asks_afresh(job.engine, job.companion),
         before=job.state.turn,
         came_between=_CAME_BETWEEN,
         taken_over=taken_over,
@@ -498,7 +503,9 @@ def finished(engine: Engine, model: str, companion: str, *, turn: str, ask: Ask)
             ),
             *(reversed(last) if note["appends"] else last),
         ),
-        turn=Turn(_asks(companion), before=turn, came_between=IS_WRITING, taken_over=IS_WRITING),
+        turn=Turn(
+            _asks_afresh(engine, companion), before=turn, came_between=IS_WRITING, taken_over=IS_WRITING
+        ),
     )
 
 
@@ -542,7 +549,7 @@ def turn_of_build(job: Job, frees: str) -> Turn:
     """Return how a build finds out that it lost its turn: what it has replaced by then has no complete companion."""
     kinds = f"('control', '{names.JOURNAL}')"
     return Turn(
-        _asks(job.companion),
+        _asks_afresh(job.engine, job.companion),
         before=job.state.turn,
         came_between=_CAME_BETWEEN,
         taken_over=_BUILT_TWICE,

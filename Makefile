@@ -51,7 +51,7 @@ test-sail: .venv-sail/.ready ## Test the language of Spark on Sail, with Delta t
 	.venv-sail/bin/python scripts/with-spark --sail .venv-sail/bin/pytest -n 2 --engine sail $(SPARK_TESTS) $(SAIL_TESTS)
 
 test-spark: .venv-spark/.ready ## Test on Spark with Iceberg tables; needs Java 8, 11 or 17, and much time
-	.venv-spark/bin/python scripts/with-spark .venv-spark/bin/pytest --engine spark $(SPARK_TESTS)
+	.venv-spark/bin/python scripts/with-spark --small .venv-spark/bin/pytest -n 2 --engine spark $(SPARK_TESTS)
 
 test-spark-cluster: .venv-spark/.ready ## Test on a Spark of two executors, each a process: the contract and some examples
 	.venv-spark/bin/python scripts/with-spark --cluster .venv-spark/bin/pytest --engine spark $(CLUSTER_TESTS)

@@ -247,7 +247,9 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
         run=model.run,
         turn=said.turn,
         lost=said.lost,
-        indexes=_indexes(engine, relations, ask) if existing.target and not existing.target_is_view else (),
+        indexes=indexes_of(engine, ask, relations.target)
+        if existing.target and not existing.target_is_view
+        else (),
         target_is_view=existing.target_is_view,
         layers=said.layers,
         changes=replace(said.changes, columns=changes),
@@ -325,10 +327,12 @@ def _remembered(
     return replace(found, control=control, positions=positions)
 
 
-def _indexes(engine: Engine, relations: Relations, ask: Ask) -> tuple[Index, ...]:
-    query = engine.list_indexes(relations.target)
+def indexes_of(engine: Engine, ask: Ask, relation: str, moved_to: str = "") -> tuple[Index, ...]:
+    """Return the indexes that forbid to alter a table, as it has them or, where it is moved, will have them."""
+    query = engine.list_indexes(relation)
     rows = ask(query) if query else ()
-    return tuple(engine.index(relations.target, str(row[0]).removeprefix("="), str(row[1])) for row in rows)
+    there = moved_to or relation
+    return tuple(engine.index(there, str(row[0]).removeprefix("="), str(row[1])) for row in rows)
 
 
 @dataclass(frozen=True)

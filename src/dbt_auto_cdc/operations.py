@@ -15,7 +15,15 @@ from dbt_auto_cdc.engines import required
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.materializations import adopt, clone, forget, journal, move, reset, trim
 from dbt_auto_cdc.materializations.tables import Table
-from dbt_auto_cdc.observe import Existing, describe, knows_feed, observe, positions_of, there_now
+from dbt_auto_cdc.observe import (
+    Existing,
+    describe,
+    indexes_of,
+    knows_feed,
+    observe,
+    positions_of,
+    there_now,
+)
 from dbt_auto_cdc.relations import Beside, quarantine_identifier, relations_of
 from dbt_auto_cdc.repeats import begun_again
 from dbt_auto_cdc.resolve import sequence_columns
@@ -223,12 +231,7 @@ def plan_move(  # noqa: PLR0913 - one call from Jinja, all by name
             pairs[relation] = (moved, moved_name)
     taken = [new.target] if destination_kind else []
     taken += [relation for name, relation in new.beside if name in destination_beside]
-    query = engine.list_indexes(old.target) if source_kind == "table" else ""
-    indexes = (
-        [engine.index(new.target, str(row[0]).removeprefix("="), str(row[1])) for row in ask(query)]
-        if query
-        else []
-    )
+    indexes = indexes_of(engine, ask, old.target, moved_to=new.target) if source_kind == "table" else ()
     return move.plan(
         move.Move(
             model=model.name,

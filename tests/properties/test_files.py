@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.databases import connect_to_duckdb, quoted
 from tests.direct import Direct
 from tests.file_reads import read_files
+
+pytestmark = pytest.mark.only_on("duckdb")
 
 APPENDS = {"materialized": "append_flow"}
 Record = Mapping[str, Any]

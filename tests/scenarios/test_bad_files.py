@@ -16,6 +16,8 @@ from tests.databases import chosen, connect_to_duckdb, here
 from tests.file_reads import read_files
 from tests.scenarios.test_files import APPENDS, Landing
 
+pytestmark = pytest.mark.only_on("duckdb")
+
 
 @pytest.fixture
 def landing(tmp_path: Path) -> Iterator[Landing]:

@@ -22,6 +22,8 @@ from tests.databases import chosen, connect_to_duckdb, quoted
 from tests.direct import Direct
 from tests.file_reads import read_files
 
+pytestmark = pytest.mark.only_on("duckdb")
+
 APPENDS = {
     "materialized": "replace_using",
     "replace_using": ["k"],

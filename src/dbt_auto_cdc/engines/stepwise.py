@@ -80,7 +80,7 @@ class Stepwise(Engine):
 
     def gives_rows(self, sql: str) -> bool:
         """Whether a statement is a query: of others Spark's thrift client cannot read even that there is no row."""
-        return code_of(sql).split(maxsplit=1)[0].lower() in {"select", "with", "describe"}
+        return code_of(sql).split(maxsplit=1)[0].lower() in {"select", "with", "describe", "show"}
 
     def place(self, alias: str, identity: Iterable[tuple[str, str]]) -> str:
         """Return what tells a row as one text, in which no two rows look the same."""

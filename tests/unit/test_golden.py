@@ -170,6 +170,15 @@ def test_what_is_never_emitted(name: str) -> None:
             assert not any(star.args.values()), f"{place}: all columns but some"
 
 
+@pytest.mark.parametrize("name", STEPWISE)
+def test_what_gives_rows(name: str) -> None:
+    """Queries do, whatever they begin with; of anything else nobody asks for rows."""
+    engine = engine_of(name)
+    queries = ("select 1", "-- why\nwith a as (select 1) select * from a", "DESCRIBE a", "show tables")
+    assert [True] * 4 == [engine.gives_rows(sql) for sql in queries]
+    assert not any(engine.gives_rows(sql) for sql in ("drop table a", "insert into a select 1"))
+
+
 @pytest.mark.parametrize("name", PLAIN)
 def test_how_rows_are_written(name: str) -> None:
     """No query stands before a statement that writes, and MERGE says nothing of rows that its source lacks."""

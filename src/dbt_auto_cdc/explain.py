@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import re
 
+from dbt_auto_cdc import names
 from dbt_auto_cdc.plan import Plan, Step
+from dbt_auto_cdc.sql import code_of
 from dbt_auto_cdc.state import Relations
 
+# A statement that writes begins a line, wherever it stands: in a CTE, in a block, after another one. Those that a run
+# notes in its companion stand in a text of one line.
 _WRITES = re.compile(
-    r"^(?:create (?:or replace )?(?:temp(?:orary)? )?(?:table|view)|insert into|delete from|update|alter table"
-    r"|drop (?:table|view))(?: if (?:not )?exists)? (?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
+    r"""^[ \t]*(?:execute[ ]\$\w*\$)?
+    (?:insert[ ]into|merge[ ]into|delete[ ]from|update|analyze|alter[ ](?:table|type)|drop[ ](?:table|view|type)
+    |create[ ](?:or[ ]replace[ ])?(?:temp[ ]|temporary[ ]|transient[ ])?(?:table|view|type)
+    |create[ ](?:unique[ ])?index(?:[ ]\S+)?[ ]on)
+    [ ](?:if[ ](?:not[ ])?exists[ ])?(?P<relation>(?:"(?:[^"]|"")*"|`[^`]*`|[^\s("`;])+)""",
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
+_BLOCK = re.compile(r"^do (?P<tag>\$\w*\$)(?P<body>.*)(?P=tag)$", re.DOTALL)
 
 
 def explain(plan: Plan, relations: Relations, kind: str) -> str:
@@ -50,17 +58,21 @@ def _table(plan: Plan, relations: Relations) -> list[str]:
 
 def _writes(step: Step, relations: Relations) -> str:
     """Return what a statement writes, in one word or two."""
-    found = _WRITES.match(step.sql)
-    if found is None:
-        return "nothing, measures" if step.measures else "nothing"
-    parts = {
-        "target": relations.target,
-        "companion": relations.companion,
-        "target, aside": relations.rebuilt_target,
-        "companion, aside": relations.rebuilt_companion,
-        "quarantine": relations.quarantine,
+    words = {
+        relations.target: "target",
+        relations.companion: "companion",
+        relations.rebuilt_target: "target, aside",
+        relations.rebuilt_companion: "companion, aside",
+        relations.quarantine: "quarantine",
+        relations.changes: "change feed",
+        relations.files: "record of files",
+        relations.struct: "type",
+        relations.rebuilt_struct: "type, aside",
     }
-    for word, relation in parts.items():
-        if re.match(re.escape(relation) + r"(?:\s|\(|;|$)", found["rest"]):
-            return word
-    return "working table"
+    block = _BLOCK.match(step.sql)
+    written = [found["relation"] for found in _WRITES.finditer(code_of(block["body"] if block else step.sql))]
+    found = [words.get(name, "working table") for name in written if name in words or names.COMPANION in name]
+    if not found:
+        return "nothing, measures" if step.measures else "nothing"
+    # What is only used for the rest of it need not be told.
+    return " and ".join(dict.fromkeys(word for word in found if word != "working table")) or "working table"

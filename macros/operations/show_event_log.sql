@@ -2,6 +2,7 @@
 {% macro show_event_log(model=none, last=20, failed=false) %}
   {% if execute %}
     {% set cdc = auto_cdc._python() %}
+    {% do cdc.require_log(name=model or '(all)', adapter_type=adapter.type()) %}
     {% set logs = [] %}
     {% for node in cdc.find_models(resolver=builtins.ref, wanted=none) %}
       {% set log = api.Relation.create(

@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from dbt_auto_cdc import __version__, names
-from dbt_auto_cdc.engines import engine_for
+from dbt_auto_cdc.engines import engine_for, required
 from dbt_auto_cdc.errors import AutoCdcError, said_by
 from dbt_auto_cdc.execute import FIGURES, OWN, Outcome, Tell
 from dbt_auto_cdc.plan import Plan, Step
@@ -353,6 +353,18 @@ def log_row(*, entry: Entry, ask: Ask, send: Callable[[str, str], object], versi
 
 # a look at it
 
+
+def require_log(*, name: str, adapter_type: str) -> None:
+    """Refuse to read the log where runs leave no rows: that there is nothing in it would say that all went well."""
+    engine = required(adapter_type, name)
+    if not engine.logs_runs:
+        problem = (
+            f"there is no event log on {engine.name}; leave out there what reads it, and look into dbt's own log for"
+            f" what runs did"
+        )
+        raise AutoCdcError(name, [problem])
+
+
 _HEADERS = ("ended (UTC)", "model", "status", "seconds", "what it did")
 _CHOSEN = ("ended_at", "model", "version", "status", "seconds", "action", "message")
 
@@ -420,4 +432,5 @@ EXPORTS: dict[str, Callable[..., object]] = {
     "logged": logged,
     "open_entry": open_entry,
     "prepare_log": prepare,
+    "require_log": require_log,
 }

@@ -227,3 +227,17 @@ def test_what_is_refused(shop: Project) -> None:
     assert "file_format is parquet" in shop.fail("run", "--select", "plain")
     said = shop.fail("run-operation", "auto_cdc.adopt", "--args", "{model: customers}")
     assert "the operation adopt is not served on Spark" in said
+
+
+def test_there_is_no_event_log(shop: Project) -> None:
+    """A project that reads it is parsed and compiled as elsewhere; what runs is refused, and says why."""
+    shop.write("models/runs.sql", "select * from {{ auto_cdc.event_log() }}")
+    shop.write("analyses/failed.sql", "select * from {{ auto_cdc.event_log(schema='other') }}")
+    shop.succeed("parse")
+    shop.succeed("compile")
+    assert "from other.auto_cdc_event_log" in shop.read("target/compiled/shop/analyses/failed.sql")
+    shop.succeed("run", "--exclude", "runs")
+    said = "there is no event log on Spark; leave out there what reads it"
+    assert f"auto_cdc: model runs: {said}" in shop.fail("run", "--select", "runs")
+    assert said in shop.fail("run-operation", "auto_cdc.show_event_log")
+    assert said in shop.fail("run-operation", "auto_cdc.show_event_log", "--args", "{model: history}")

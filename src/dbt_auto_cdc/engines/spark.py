@@ -127,14 +127,15 @@ class Spark(Stepwise):
         """Return the condition that a row stands at a place: of column by column, by which large tables are joined.
 
         Whoever joins by a value and by whether it is null sorts by both, so that keys, which are never null, are only
-        compared, and the kind of a row without one is looked at when it was found.
+        compared, and the kind of a row without one is looked at when it was found. Where keys may be null, a row of no
+        place would be found at that of nulls.
         """
         if not self.comparable_structs:
             return super().is_at(alias, identity, place, apart=apart)
         columns = [name for name, _ in identity]
         is_same = [f"{alias}.{name} <=> {place}.at_{n}" for n, name in enumerate(columns)]
         if not apart:
-            return all_of(is_same)
+            return all_of([f"{place} is not null", *is_same])
         if columns[-1] != names.KIND:
             return all_of(f"{alias}.{name} = {place}.at_{n}" for n, name in enumerate(columns))
         return all_of([*is_same[:-1], f"({place}.at_0 is not null or {is_same[-1]})"])

@@ -12,6 +12,7 @@ from typing import Any
 
 from dbt_auto_cdc import (
     blocks,
+    copied,
     event_log,
     names,
     operations,
@@ -54,7 +55,7 @@ from dbt_auto_cdc.relations import (
 )
 from dbt_auto_cdc.spec import DBT_OPTIONS, SPECS, AutoCdcSnapshot, Spec, options_of, parse, written_option
 from dbt_auto_cdc.sql import indented, without_semicolon
-from dbt_auto_cdc.state import Ask, Relations, Rows
+from dbt_auto_cdc.state import Ask, Relations, Rows, State
 
 MATERIALIZATIONS = frozenset(SPECS)
 _PLANS = {
@@ -315,7 +316,7 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
         left_over=_left_over(model, schema, run_id),
     )
     if journal.is_left(state.turn) and not rebuilt:
-        raise AutoCdcError(model.name, [journal.IS_WRITING])
+        raise AutoCdcError(model.name, [_refused_note(model, state)])
     return _PLANS[model.materialized](Table(model.name, spec, state, model.relations, model.engine))
 
 
@@ -418,6 +419,17 @@ def _refused_clone(there: Relations) -> str:
         f"{there.target} is a view, so it was cloned, and its companion {there.companion} need not fit it; give it that"
         f" of its original (dbt run-operation auto_cdc.clone_companions --args '{{{there.cloned_from}}}'), or rebuild"
         f" it with --full-refresh"
+    )
+
+
+def _refused_note(model: Model, state: State) -> str:
+    """A run has something left to write; where runs are transactions, one on the engine that it was copied from."""
+    if not model.engine.transactions:
+        return journal.IS_WRITING
+    writer = state.control.engine if state.control is not None else copied.ANOTHER
+    return (
+        f"{model.relations.companion} was copied from {writer} when a run there had not written everything; run the"
+        f" model there, and copy target and companion again"
     )
 
 

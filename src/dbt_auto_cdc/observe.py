@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dbt_auto_cdc import names, reads
+from dbt_auto_cdc import copied, names, reads
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed, said_by
 from dbt_auto_cdc.flows import Flow, read_by
@@ -232,9 +232,15 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
     target = columns_of(engine, ask, relations.target) if existing.target else None
     companion = columns_of(engine, ask, relations.companion) if existing.companion else None
     changes = columns_of(engine, ask, relations.changes) if existing.changes else None
-    said = _Remembered()
+    said, as_copied = _Remembered(), None
     if companion:
         said = _remembered(model.name, relations, columns=companion, existing=existing, ask=ask)
+    if said.control is not None:
+        there = relations.target if existing.target else ""
+        control, as_copied = copied.as_here(
+            said.control, engine, ask, target=there, companion=relations.companion
+        )
+        said = replace(said, control=control)
     return State(
         model_sql="",
         feed=(),
@@ -254,6 +260,7 @@ def _of_tables(model: Model, existing: Existing, ask: Ask) -> State:
         layers=said.layers,
         changes=replace(said.changes, columns=changes),
         quarantine=columns_of(engine, ask, relations.quarantine) if existing.quarantine else None,
+        copied=as_copied,
     )
 
 

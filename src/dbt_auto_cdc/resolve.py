@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 
-from dbt_auto_cdc import names
+from dbt_auto_cdc import copied, names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.spec import (
@@ -30,7 +30,7 @@ from dbt_auto_cdc.spec import (
     unquoted,
 )
 from dbt_auto_cdc.sql import code_of
-from dbt_auto_cdc.state import Column, State
+from dbt_auto_cdc.state import Column, Control, State
 
 
 @dataclass(frozen=True)
@@ -281,6 +281,7 @@ class _Resolver:
         self._check_conditions()
         self._check_dropped(evolution.dropped)
         self._check_definition(keys)
+        self._check_copied(keys)
         untracked = tuple(column for column in output if column not in tracked and column not in keys)
         list_column = self._list_column()
         return Layout(
@@ -362,7 +363,7 @@ class _Resolver:
         if stored == incoming or self.engine.widens(incoming, stored):
             return kept
         changed = f"column {column.name} was {stored} and is now {incoming}"
-        instead = f"cast it to {stored} in the model, or rebuild the target with --full-refresh"
+        instead = f"cast it to {stored} in the model, or {self._other_way(column, source)}"
         if self._is_key(column):
             self.problems.append(f"key {changed}, and keys never change their type; {instead}")
         elif not self.engine.widens(stored, incoming):
@@ -375,6 +376,12 @@ class _Resolver:
             widened.append(Column(column.name, incoming))
             return Output(column.name, incoming, source.name)
         return kept
+
+    def _other_way(self, column: Column, source: Column) -> str:
+        """Return what else can be done where a column is not of the type of the model's."""
+        if self.state.copied is None:
+            return "rebuild the target with --full-refresh"
+        return f"copy the target with {column.name} of type {source.type} ({copied.MANUAL})"
 
     def _refuse_to_alter(
         self, added: tuple[Column, ...], dropped: tuple[Column, ...], widened: list[Column]
@@ -647,15 +654,9 @@ class _Resolver:
         facts = {"materialized": (recorded.materialized, spec.KIND)}
         facts["stored_as_scd_type"] = (recorded.scd_type, spec.stored_as_scd_type)
         if len(keys) == len(spec.keys):
-            by_name = sorted((column.name.lower(), column.type) for column in keys)
-            facts[spec.KEYS] = (listed(recorded.keys), listed(name for name, _ in by_name))
-            if facts[spec.KEYS][0] == facts[spec.KEYS][1]:
-                types = listed(type_name for _, type_name in by_name)
-                facts["the type of the keys"] = (listed(recorded.key_types), types)
-        if self.state.sequence_type:
-            facts[f"the type of {spec.ORDER}"] = (recorded.sequence_type, self.state.sequence_type)
-        if self.state.system_type and recorded.system_type:
-            facts["the type of system_sequence_by"] = (recorded.system_type, self.state.system_type)
+            facts[spec.KEYS] = (listed(recorded.keys), listed(name for name, _ in _by_name(keys)))
+        if self.state.copied is None:
+            facts |= self._types_of_last_run(recorded, keys)
         if recorded.scd_type == spec.stored_as_scd_type:
             facts["tracking"] = (_tracking(recorded.track_history), _tracking(spec.track_history))
         self.problems += [
@@ -664,6 +665,34 @@ class _Resolver:
             for what, (was, now) in facts.items()
             if was != now
         ]
+
+    def _types_of_last_run(self, recorded: Control, keys: tuple[Output, ...]) -> dict[str, tuple[str, str]]:
+        """Return the types of keys and sequences with what they are now."""
+        spec, state, facts = self.spec, self.state, dict[str, tuple[str, str]]()
+        if recorded.keys == tuple(name for name, _ in _by_name(keys)):
+            types = listed(type_name for _, type_name in _by_name(keys))
+            facts["the type of the keys"] = (listed(recorded.key_types), types)
+        if state.sequence_type:
+            facts[f"the type of {spec.ORDER}"] = (recorded.sequence_type, state.sequence_type)
+        if state.system_type and recorded.system_type:
+            facts["the type of system_sequence_by"] = (recorded.system_type, state.system_type)
+        return facts
+
+    def _check_copied(self, keys: tuple[Output, ...]) -> None:
+        """Refuse tables that another engine wrote where the copy gave a column another type than it has to have."""
+        recorded, state = self.state.control, self.state
+        if recorded is None or state.copied is None or recorded.scd_type != self.spec.stored_as_scd_type:
+            return
+        if recorded.keys != tuple(name for name, _ in _by_name(keys)):
+            return
+        types = copied.Types({c.name: c.type for c in keys}, state.sequence_type, state.system_type)
+        if wrong := copied.unfit_columns(state.copied, self.spec, types, self.engine):
+            self.problems.append(copied.problem(wrong, recorded.engine))
+
+
+def _by_name(keys: tuple[Output, ...]) -> list[tuple[str, str]]:
+    """Return the keys in lower case with their types, in the order of the record."""
+    return sorted((column.name.lower(), column.type) for column in keys)
 
 
 def _tracking(option: tuple[str, ...]) -> str:

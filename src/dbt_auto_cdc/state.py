@@ -45,6 +45,7 @@ class Control:
 
     `keys` in lower case and sorted, because neither case nor order matters; `track_history` is the option as
     written; `truncates` stays true once truncates were ever applied; `once` names the flows that are not read again.
+    Types are in the words of the `engine` that wrote it, which older records do not name.
     """
 
     scd_type: str
@@ -57,6 +58,7 @@ class Control:
     materialized: str = "auto_cdc"
     system_type: str = ""
     change_data_feed: bool = False
+    engine: str = ""
     format: int = FORMAT_VERSION
 
     def to_json(self) -> str:
@@ -80,6 +82,14 @@ class Control:
             raise ValueError(f"damaged: {exc}") from exc
 
 
+@dataclass(frozen=True)
+class Copied:
+    """The columns of a target and a companion that another engine wrote, with types as precise as these are told."""
+
+    target: tuple[Column, ...]
+    companion: tuple[Column, ...]
+
+
 def was_fed(record: str) -> bool:
     """Tell whether the last run wrote its changes down, whatever else is wrong with its record."""
     try:
@@ -92,7 +102,8 @@ def was_fed(record: str) -> bool:
 class Position:
     """How far a read came, as the companion remembers it: in the type of what it goes by, with the value as text.
 
-    `by` is what it goes by, as written. `text` is the whole record: JSON on the first line, and the value behind it,
+    `by` is what it goes by, as written, and `engine` the one whose words `type` and value are in; older records do not
+    name it. `text` is the whole record: JSON on the first line, and the value behind it,
     so that SQL can write it whatever is in the value. `is_sample` marks a target that was built from a part of the
     source, `more` is for a kind of read's own, and `written` is the record as it was found.
     """
@@ -104,6 +115,7 @@ class Position:
     value: str = ""
     is_sample: bool = False
     more: Mapping[str, object] = field(default_factory=dict)
+    engine: str = ""
     written: str = field(default="", compare=False)
 
     @property
@@ -207,7 +219,8 @@ class State:
     `quarantine` of the columns of a quarantine that the model has; `run_id` is dbt's name of the run. Where a run is no
     transaction, `run` tells it from all others, `turn` is what the companion says of the last run that wrote, `lost`
     are the numbers of runs whose rows were taken back, and `left_over` are working tables of other runs.
-    `expected_rows` is how many rows the engine expects of the model, where a plan depends on it.
+    `expected_rows` is how many rows the engine expects of the model, where a plan depends on it. `copied` has the
+    columns of tables that another engine wrote, and none where this one did.
     """
 
     model_sql: str
@@ -237,3 +250,4 @@ class State:
     lost: tuple[int, ...] = ()
     left_over: tuple[str, ...] = ()
     expected_rows: int | None = None
+    copied: Copied | None = None

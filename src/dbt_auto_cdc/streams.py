@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt_auto_cdc import first_read, names, reads
+from dbt_auto_cdc.engines import engine_called
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, did_you_mean, listed, said_by
 from dbt_auto_cdc.materializations import journal
@@ -380,7 +381,7 @@ class _Stream:
     def _remember(self) -> Step:
         """Remember the greatest offset that the source has, whatever the model makes of its rows."""
         companion, engine, value = self.around.relations.companion, self.around.engine, self._value()
-        moved = () if self._is_read_by_more else (self._moved,)
+        moved = () if self._is_told_anew else (self._moved,)
         name = f"remember how far stream {self.read.name} was read"
         if not engine.transactions:
             written = self.position.written if self.position is not None else ""
@@ -406,12 +407,13 @@ class _Stream:
     def _value(self) -> str:
         """Return the position over the table that holds where the stream ends."""
         engine = self.around.engine
-        head = Position(KIND, self.read.name, type=self.type, by=self.by, more={_FLOWS: self._read_by}).head
+        more = {_FLOWS: self._read_by}
+        now = Position(KIND, self.read.name, type=self.type, by=self.by, more=more, engine=engine.name)
         reached = engine.exactly(names.GREATEST, self.type)
-        if self._is_read_by_more and self.position is not None:
-            # Another flow has read it, whether or not there was anything new.
-            reached = f"coalesce({reached}, {engine.text(self.position.value)})"
-        return f"{engine.text(head)} || {reached}"
+        if self._is_told_anew:
+            # Whether or not there was anything new.
+            reached = f"coalesce({reached}, {engine.exactly(self._last, self.type)})"
+        return f"{engine.text(now.head)} || {reached}"
 
     @property
     def _read_by(self) -> list[str]:
@@ -419,9 +421,12 @@ class _Stream:
         return sorted({*(name for name in self._recorded_flows if name), *self._flows})
 
     @property
-    def _is_read_by_more(self) -> bool:
-        """Whether flows read it now that had not before."""
-        return self.position is not None and self._read_by != self._recorded_flows
+    def _is_told_anew(self) -> bool:
+        """Whether flows read it now that had not before, or the position is in the words of another engine."""
+        position = self.position
+        if position is None:
+            return False
+        return self._read_by != self._recorded_flows or position.engine != self.around.engine.name
 
     @property
     def _flows(self) -> tuple[str, ...]:
@@ -575,10 +580,16 @@ def _unfit_position(found: _Stream) -> list[str]:
             f"{name} was read as {position.kind} before; give the stream another name, as in name='{name}_2'"
         ]
     facts = {"offset": (position.by, found.by)}
-    if not _is_as_wide(found.around.engine, position.type, found.type):
+    if not _is_alike(found.around.engine, position, found.type):
         facts["the type of its offset"] = (position.type, found.type)
+    copied = (
+        ""
+        if position.engine
+        else ", or, where the target was copied from another engine, run the model there with this release first and"
+        " copy it again"
+    )
     return [
-        f"stream {name}: {what} was {was} in the last run and is {now} now; change it back, or,"
+        f"stream {name}: {what} was {was} in the last run and is {now} now; change it back{copied}, or,"
         f" {_ways_out(model, name)}"
         for what, (was, now) in facts.items()
         if was.lower() != now.lower()
@@ -614,6 +625,15 @@ def _unfit_beginning(found: _Stream) -> list[str]:
             f" another one, forget {left} ({forget}), or rebuild the target with --full-refresh"
         )
     ]
+
+
+def _is_alike(engine: Engine, position: Position, now: str) -> bool:
+    """Whether the value of a position has the same place in the order of the offset as it had when it was read."""
+    writer = engine_called(position.engine) if position.engine != engine.name else None
+    if writer is None:
+        return _is_as_wide(engine, position.type, now)
+    order = writer.order_of(position.type)
+    return order != "" and order == engine.order_of(now)
 
 
 def _is_as_wide(engine: Engine, was: str, now: str) -> bool:

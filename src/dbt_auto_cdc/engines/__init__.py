@@ -44,6 +44,12 @@ def engine_for(adapter_type: str) -> Engine | None:
     return engine
 
 
+def engine_called(name: str) -> Engine | None:
+    """Return the engine of a name that people read, or None if there is none of that name."""
+    every = map(engine_for, sorted(_engines()))
+    return next((engine for engine in every if engine is not None and engine.name == name), None)
+
+
 def required(adapter_type: str, model: str) -> Engine:
     """Return the engine of an adapter type; raises `AutoCdcError`, naming the model, if nobody wrote one."""
     engine = engine_for(adapter_type)

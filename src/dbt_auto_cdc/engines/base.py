@@ -19,6 +19,12 @@ from dbt_auto_cdc.state import Index
 NEXT = "\n-- auto_cdc: next statement\n"
 INTEGERS = {"smallint": 16, "integer": 32, "bigint": 64}
 DECIMAL = re.compile(r"^(?:decimal|numeric)\((\d+),\s*(\d+)\)$")
+_INEXACT = ("float", "real", "double")
+_TEXTS = dict.fromkeys(("text", "varchar", "string", "character varying"), "text")
+_TIMES = {
+    "timestamp without time zone": "time",
+    "timestamp with time zone": "moment",
+}
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 19, 128: 39}
 
 
@@ -205,6 +211,10 @@ class Engine:
         del type_name
         return expression
 
+    def out_of_order(self, type_name: str) -> str:
+        """Return a type without what `in_order` adds to it, as `describe_stored` tells it."""
+        return type_name
+
     def null_parts(self, expression: str, type_name: str) -> list[str]:
         """Return the conditions that a part of a struct is null, at whatever depth; none for what has no parts."""
         found = []
@@ -302,6 +312,18 @@ class Engine:
         """Return what a distance between two values is: `number`, `interval` or "" where there is none."""
         raise NotImplementedError
 
+    def order_of(self, type_name: str) -> str:
+        """Return in what order values lie, in a word that all engines share; "" where no other has that for sure.
+
+        A `moment` is a time that knows its zone, or how far that is from UTC.
+        """
+        kind = type_name.lower()
+        if self.distance_of(type_name) == "number":
+            return "" if kind.startswith(_INEXACT) else "number"
+        if kind == "date" or kind in _TEXTS:
+            return _TEXTS.get(kind, kind)
+        return {self.moment_type: "time", **_TIMES}.get(kind, "")
+
     def widens(self, stored: str, incoming: str) -> bool:
         """Whether every value of `stored` is the same value in `incoming`."""
         narrow, wide = stored.lower(), incoming.lower()
@@ -385,6 +407,10 @@ class Engine:
         The sign keeps dbt from taking a column called `null` or `1` for a value.
         """
         raise NotImplementedError
+
+    def describe_stored(self, relation: str) -> str:
+        """Return the query of the columns of a table, with types that also tell in what order values are."""
+        return self.describe_relation(relation)
 
     def describe_relation(self, relation: str) -> str:
         """Return the statement that tells a relation's columns in the same way."""

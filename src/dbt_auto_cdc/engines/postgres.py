@@ -154,6 +154,24 @@ end
 select number - 1 as number, answer ->> 0 as kind, answer ->> 1 as refusal
 from jsonb_array_elements(cast(current_setting({answers}) as jsonb)) with ordinality as told (answer, number)
 order by number"""
+# A text that is ordered by bytes is told as one of collation C, whatever it is called.
+_STORED = """select '=' || att.attname, case
+    when typ.typtype = 'c' then (
+        select 'row(' || string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' order by attnum) || ')'
+        from pg_attribute where attrelid = typ.typrelid and attnum > 0 and not attisdropped
+    )
+    else format_type(att.atttypid, att.atttypmod) || case
+        when case coll.collname when 'default' then db.datcollate else coll.collname end
+            in ('C', 'POSIX', 'ucs_basic', 'C.utf8', 'C.UTF-8') then ' collate "C"'
+        else ''
+    end
+end
+from pg_attribute as att
+join pg_type as typ on typ.oid = att.atttypid
+join pg_database as db on db.datname = current_database()
+left join pg_collation as coll on coll.oid = att.attcollation
+where att.attrelid = {relation}::regclass and att.attnum > 0 and not att.attisdropped
+order by att.attnum"""
 _PARAMETERS = re.compile(r"\((?P<inside>[\d, -]+)\)")
 
 
@@ -251,6 +269,10 @@ class Postgres(Engine):
         """Return a sequence so that it is ordered by bytes, wherever it is stored."""
         return f'{expression} collate "C"' if _bare(type_name).removesuffix("[]") in _TEXTS else expression
 
+    def out_of_order(self, type_name: str) -> str:
+        """Return a type without a collation."""
+        return type_name.removesuffix(' collate "C"')
+
     def utc_now(self) -> str:
         """Return the time in UTC."""
         return "(now() at time zone 'UTC')"
@@ -340,6 +362,10 @@ with no data;
 from pg_attribute
 where attrelid = {text(relation)}::regclass and attnum > 0 and not attisdropped
 order by attnum"""
+
+    def describe_stored(self, relation: str) -> str:
+        """Return the query of the columns of a table: whether text is ordered by bytes, and the fields of rows."""
+        return _STORED.format(relation=text(relation))
 
     def expect(self, query: str) -> str:
         """Return the statement that shows how a query would be read, with how many rows are expected of it."""

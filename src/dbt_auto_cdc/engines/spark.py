@@ -271,6 +271,10 @@ class Spark(Stepwise):
             return "interval"
         return "number" if kind in {*_INTEGERS, *_FLOATS, "decimal"} else ""
 
+    def order_of(self, type_name: str) -> str:
+        """Return in what order values lie; a timestamp knows its zone."""
+        return "moment" if head(type_name) == "timestamp" else super().order_of(type_name)
+
     def widens(self, stored: str, incoming: str) -> bool:
         """Whether every value of `stored` is the same value in `incoming`."""
         narrow, wide = (kind.lower().replace(" ", "") for kind in (stored, incoming))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbt_auto_cdc import names
+from dbt_auto_cdc import copied, names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.errors import AutoCdcError, listed
 from dbt_auto_cdc.materializations import change_feed, journal, quarantine
@@ -92,6 +92,7 @@ def builds_because(table: Table) -> str | None:
         _refuse_lost_flows(table)
     if state.target is None:
         return "build the target" if state.companion is None else "build the target again: it is gone"
+    _refuse_lost_turn(table)
     is_told = state.control is not None and (state.turn or table.engine.transactions)
     if state.companion is not None and not is_told and not table.engine.transactions:
         return "build the target again: an earlier run was stopped before it was complete"
@@ -104,7 +105,7 @@ def builds_because(table: Table) -> str | None:
         )
         problem = (
             f"{relations.target} exists without its companion {relations.companion}, so it was not made by"
-            f" auto_cdc, or was cloned without it; copy the companion along (dbt run-operation"
+            f" auto_cdc, or was cloned or copied without it; copy the companion along (dbt run-operation"
             f" auto_cdc.clone_companions --args '{{{relations.cloned_from}}}'){taken_over}, or rebuild it with"
             f" --full-refresh"
         )
@@ -117,6 +118,19 @@ def builds_because(table: Table) -> str | None:
         _refuse_lost_flows(table)
         return f"build the target again: something else rebuilt it without {listed(sorted(bounds - stored))}"
     return None
+
+
+def _refuse_lost_turn(table: Table) -> None:
+    """Refuse to start over where a companion is complete, and lacks only what its engine did not need."""
+    control, engine, companion = table.state.control, table.engine, table.relations.companion
+    if control is None or table.state.turn or engine.transactions or control.engine == engine.name:
+        return
+    problem = (
+        f"{companion} was copied from {control.engine or copied.ANOTHER} without a row of kind {names.JOURNAL}, which"
+        f" runs on {engine.name} need; copy its rows into the companion that `dbt run --empty` makes"
+        f" ({copied.MANUAL})"
+    )
+    raise AutoCdcError(table.model, [problem])
 
 
 def _refuse_lost_flows(table: Table) -> None:
@@ -162,6 +176,7 @@ def definition(job: Job) -> Control:
         materialized=job.spec.KIND,
         system_type=job.layout.system_type,
         change_data_feed=job.spec.change_data_feed and (job.builds or recorded is not None),
+        engine=job.engine.name,
     )
 
 

@@ -501,7 +501,7 @@ select
     'control' as __auto_cdc_kind,
     cast(null as STRING) as `name`,
     cast(null as STRING) as `note`,
-    '{"change_data_feed": false, "format": 1, "key_types": ["INT64"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "bitemporal", "sequence_type": "DATETIME", "system_type": "DATETIME", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "BigQuery", "format": 1, "key_types": ["INT64"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "bitemporal", "sequence_type": "DATETIME", "system_type": "DATETIME", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 with repeated as (

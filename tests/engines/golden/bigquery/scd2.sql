@@ -196,7 +196,7 @@ select
     'control' as __auto_cdc_kind,
     cast(null as DATETIME) as __auto_cdc_run_start,
     cast(null as STRING) as `note`,
-    '{"change_data_feed": false, "format": 1, "key_types": ["INT64"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "2", "sequence_type": "DATETIME", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "BigQuery", "format": 1, "key_types": ["INT64"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "2", "sequence_type": "DATETIME", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 with missing as (

@@ -494,7 +494,7 @@ select
     'control' as __auto_cdc_kind,
     cast(null as string) as `name`,
     cast(null as string) as `note`,
-    '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "bitemporal", "sequence_type": "timestamp", "system_type": "timestamp", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Databricks", "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "bitemporal", "sequence_type": "timestamp", "system_type": "timestamp", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 with repeated as (

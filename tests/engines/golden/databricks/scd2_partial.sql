@@ -227,7 +227,7 @@ select
     'control' as __auto_cdc_kind,
     cast(null as timestamp) as __auto_cdc_run_start,
     cast(null as boolean) as `__auto_cdc_sent_note`,
-    '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "2", "sequence_type": "timestamp", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Databricks", "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "2", "sequence_type": "timestamp", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 with missing as (

@@ -513,7 +513,7 @@ with rows as (
         'control' as __auto_cdc_kind,
         cast(null as text) as "name",
         cast(null as text) as "note",
-        '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "bitemporal", "sequence_type": "timestamp without time zone", "system_type": "timestamp without time zone", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+        '{"change_data_feed": false, "engine": "PostgreSQL", "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "bitemporal", "sequence_type": "timestamp without time zone", "system_type": "timestamp without time zone", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
     union all
     select more.*, null as __auto_cdc_control from (
     with repeated as (

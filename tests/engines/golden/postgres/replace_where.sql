@@ -55,7 +55,7 @@ with rows as (
     select
         cast(null as timestamp without time zone) as __auto_cdc_sequence,
         'control' as __auto_cdc_kind,
-        '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+        '{"change_data_feed": false, "engine": "PostgreSQL", "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 )
 select
     cast(__auto_cdc_sequence as timestamp without time zone) as __auto_cdc_sequence,

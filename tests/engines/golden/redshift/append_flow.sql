@@ -59,7 +59,7 @@ select told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control f
 select
     cast(null as timestamp without time zone) as __auto_cdc_sequence,
     'control' as __auto_cdc_kind,
-    '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "append_flow", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Redshift", "format": 1, "key_types": [], "keys": [], "materialized": "append_flow", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select
     cast(null as timestamp without time zone) as __auto_cdc_sequence,

@@ -521,7 +521,7 @@ select
     'control' as __auto_cdc_kind,
     cast(null as character varying(200)) as "name",
     cast(null as character varying(200)) as "note",
-    '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "bitemporal", "sequence_type": "timestamp without time zone", "system_type": "timestamp without time zone", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Redshift", "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "bitemporal", "sequence_type": "timestamp without time zone", "system_type": "timestamp without time zone", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 with repeated as (

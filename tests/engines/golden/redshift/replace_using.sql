@@ -100,7 +100,7 @@ select
     cast(null as integer) as "id",
     cast(null as timestamp without time zone) as __auto_cdc_sequence,
     'control' as __auto_cdc_kind,
-    '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "replace_using", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Redshift", "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "replace_using", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 ) as told
 cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn;
 

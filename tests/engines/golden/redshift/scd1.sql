@@ -158,7 +158,7 @@ select
     cast(null as integer) as "id",
     cast(null as timestamp without time zone) as __auto_cdc_sequence,
     'control' as __auto_cdc_kind,
-    '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": true}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Redshift", "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["all"], "truncates": true}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 select "id", __auto_cdc_sequence, __auto_cdc_kind from shop."customers__auto_cdc_winners_c0ffee000002" as won

@@ -200,7 +200,7 @@ select
     'control' as __auto_cdc_kind,
     cast(null as timestamp without time zone) as __auto_cdc_run_start,
     cast(null as character varying(200)) as "note",
-    '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "2", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Redshift", "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "2", "sequence_type": "timestamp without time zone", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 with missing as (

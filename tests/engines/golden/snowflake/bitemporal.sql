@@ -499,7 +499,7 @@ select
     'control' as __auto_cdc_kind,
     cast(null as VARCHAR(16777216)) as "NAME",
     cast(null as VARCHAR(16777216)) as "NOTE",
-    '{"change_data_feed": false, "format": 1, "key_types": ["NUMBER(38,0)"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "bitemporal", "sequence_type": "TIMESTAMP_NTZ(9)", "system_type": "TIMESTAMP_NTZ(9)", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Snowflake", "format": 1, "key_types": ["NUMBER(38,0)"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "bitemporal", "sequence_type": "TIMESTAMP_NTZ(9)", "system_type": "TIMESTAMP_NTZ(9)", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 with repeated as (

@@ -123,7 +123,7 @@ select
     cast(null as NUMBER(38,0)) as "ID",
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_sequence,
     'control' as __auto_cdc_kind,
-    '{"change_data_feed": false, "format": 1, "key_types": ["NUMBER(38,0)"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "TIMESTAMP_NTZ(9)", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Snowflake", "format": 1, "key_types": ["NUMBER(38,0)"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "TIMESTAMP_NTZ(9)", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 select "ID", __auto_cdc_sequence, __auto_cdc_kind from (

@@ -304,7 +304,7 @@ select
     'control' as __auto_cdc_kind,
     cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start,
     cast(null as VARCHAR(16777216)) as "NOTE",
-    '{"change_data_feed": false, "format": 1, "key_types": ["NUMBER(38,0)"], "keys": ["id"], "materialized": "auto_cdc_snapshot", "once": [], "scd_type": "2", "sequence_type": "TIMESTAMP_NTZ(9)", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Snowflake", "format": 1, "key_types": ["NUMBER(38,0)"], "keys": ["id"], "materialized": "auto_cdc_snapshot", "once": [], "scd_type": "2", "sequence_type": "TIMESTAMP_NTZ(9)", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as NUMBER(38,0)) as "ID", max(__auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind, cast(null as TIMESTAMP_NTZ(9)) as __auto_cdc_run_start, cast(null as VARCHAR(16777216)) as "NOTE"

@@ -183,7 +183,7 @@ select
     cast(null as timestamp_ntz) as __auto_cdc_floor,
     cast(null as timestamp_ntz) as `__auto_cdc_author_name`,
     cast(null as timestamp_ntz) as `__auto_cdc_author_note`,
-    '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp_ntz", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Spark", "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "1", "sequence_type": "timestamp_ntz", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 select `id`, __auto_cdc_sequence, __auto_cdc_kind, __auto_cdc_floor, `__auto_cdc_author_name`, `__auto_cdc_author_note` from shop.`customers__auto_cdc_winners_c0ffee000002`

@@ -299,7 +299,7 @@ select
     'control' as __auto_cdc_kind,
     cast(null as timestamp_ntz) as __auto_cdc_run_start,
     cast(null as string) as `note`,
-    '{"change_data_feed": false, "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc_snapshot", "once": [], "scd_type": "2", "sequence_type": "timestamp_ntz", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Spark", "format": 1, "key_types": ["int"], "keys": ["id"], "materialized": "auto_cdc_snapshot", "once": [], "scd_type": "2", "sequence_type": "timestamp_ntz", "system_type": "", "track_history": ["except", "note"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 select cast(null as int) as `id`, max_by(__auto_cdc_sequence, __auto_cdc_sequence) as __auto_cdc_sequence, 'snapshot' as __auto_cdc_kind, cast(null as timestamp_ntz) as __auto_cdc_run_start, cast(null as string) as `note`

@@ -521,7 +521,7 @@ select
     'control' as __auto_cdc_kind,
     cast(null as varchar) as "name",
     cast(null as varchar) as "note",
-    '{"change_data_feed": false, "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "bitemporal", "sequence_type": "timestamp(6)", "system_type": "timestamp(6)", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Trino", "format": 1, "key_types": ["integer"], "keys": ["id"], "materialized": "auto_cdc", "once": [], "scd_type": "bitemporal", "sequence_type": "timestamp(6)", "system_type": "timestamp(6)", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 union all
 select more.*, null as __auto_cdc_control from (
 with repeated as (

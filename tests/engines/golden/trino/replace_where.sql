@@ -88,7 +88,7 @@ select told.__auto_cdc_sequence, told.__auto_cdc_kind, told.__auto_cdc_control f
 select
     cast(null as timestamp(6)) as __auto_cdc_sequence,
     'control' as __auto_cdc_kind,
-    '{"change_data_feed": false, "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "timestamp(6)", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
+    '{"change_data_feed": false, "engine": "Trino", "format": 1, "key_types": [], "keys": [], "materialized": "replace_where", "once": [], "scd_type": "1", "sequence_type": "timestamp(6)", "system_type": "", "track_history": ["all"], "truncates": false}' as __auto_cdc_control
 ) as told
 cross join (select 1 as one from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and __auto_cdc_control = 'c0ffee000002') as turn
 union all

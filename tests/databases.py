@@ -359,6 +359,9 @@ def spark_schema() -> Iterator[Spark]:
     finally:
         for table, kind in tables_of(connection).items():
             send(f"drop {kind} if exists `{table}`")
+        # Sail counts views among tables.
+        for _, view, _ in send("show views")[1] if chosen() == "spark" else ():
+            send(f"drop view if exists `{view}`")
         send("use schema default" if chosen() == "sail" else "use default")
         send(f"drop schema if exists {schema}")
 

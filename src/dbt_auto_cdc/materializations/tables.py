@@ -96,7 +96,13 @@ def builds_because(table: Table) -> str | None:
     is_told = state.control is not None and (state.turn or table.engine.transactions)
     if state.companion is not None and not is_told and not table.engine.transactions:
         return "build the target again: an earlier run was stopped before it was complete"
-    if state.companion is None or state.control is None:
+    if state.companion is not None and state.control is None:
+        problem = (
+            f"{relations.companion} has no row of kind control, which a run leaves there, so its rows were deleted, or"
+            f" copied in part; copy all of them ({copied.MANUAL}), or rebuild the target with --full-refresh"
+        )
+        raise AutoCdcError(table.model, [problem])
+    if state.control is None:
         # What was believed when, and which rows of its sources it has, is not in a table alone.
         taken_over = (
             ""

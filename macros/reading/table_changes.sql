@@ -11,6 +11,7 @@
     {{ return('(select * from ' ~ feed ~ ')') }}
   {% endif %}
   {{ return(cdc.table_changes(
-    model=name, relation=relation, feed=feed, exists=exists, start=start, end=end, ask=auto_cdc._ask
+    model=name, relation=relation, feed=feed, adapter_type=adapter.type(), exists=exists, start=start, end=end,
+    ask=auto_cdc._ask
   )) }}
 {% endmacro %}

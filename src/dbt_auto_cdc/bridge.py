@@ -302,7 +302,7 @@ def make_plan(  # noqa: PLR0913 - one call from Jinja, all by name
     existing = replace(existing, **there_now(model, ask))
     existing = replace(existing, quarantine=model.quarantines and existing.quarantine)
     if existing.target_is_view and existing.companion and not rebuilt:
-        raise AutoCdcError(model.name, [_refused_clone(model.relations)])
+        raise AutoCdcError(model.name, [_refused_clone(model.relations, model.engine)])
     if waits:
         model = replace(model, sql=f"select * from (\n{indented(model.sql)}\n) as nothing where false")
     spec, state = observe(model, existing, ask, partial)
@@ -413,12 +413,13 @@ def gives_rows(*, adapter_type: str, sql: str) -> bool:
     return engine is None or engine.gives_rows(sql)
 
 
-def _refused_clone(there: Relations) -> str:
+def _refused_clone(there: Relations, engine: Engine) -> str:
     """A view is a fresh clone: what stands beside it was the companion of the table before, or fits no more."""
+    operation = f"dbt run-operation auto_cdc.clone_companions --args '{{{there.cloned_from}}}'"
+    copied = f"give it that of its original ({operation}), or " if engine.transactions else ""
     return (
-        f"{there.target} is a view, so it was cloned, and its companion {there.companion} need not fit it; give it that"
-        f" of its original (dbt run-operation auto_cdc.clone_companions --args '{{{there.cloned_from}}}'), or rebuild"
-        f" it with --full-refresh"
+        f"{there.target} is a view, so it was cloned, and its companion {there.companion} need not fit it;"
+        f" {copied}rebuild it with --full-refresh"
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt_auto_cdc import names
+from dbt_auto_cdc.engines import engine_for
 from dbt_auto_cdc.errors import AutoCdcError
 from dbt_auto_cdc.relations import feed_identifier, is_relation
 from dbt_auto_cdc.sql import all_of, text
@@ -50,6 +51,7 @@ def table_changes(  # noqa: PLR0913 - one call from Jinja, all by name
     model: str,
     relation: Any,
     feed: Any,
+    adapter_type: str,
     exists: bool,
     start: object,
     end: object,
@@ -63,6 +65,9 @@ def table_changes(  # noqa: PLR0913 - one call from Jinja, all by name
     def refuse(problem: str) -> AutoCdcError:
         return AutoCdcError(model, [f"table_changes: {problem}"])
 
+    engine = engine_for(adapter_type)
+    if not exists and engine and "change_data_feed" in engine.not_served:
+        raise refuse(f"there are no change feeds on {engine.name}; leave out there what reads {relation}'s")
     if not exists:
         raise refuse(
             f"{relation} has no change feed ({feed}); set change_data_feed to true in its model, and run it"

@@ -227,6 +227,29 @@ def test_what_is_refused(shop: Project) -> None:
     assert "file_format is parquet" in shop.fail("run", "--select", "plain")
     said = shop.fail("run-operation", "auto_cdc.adopt", "--args", "{model: customers}")
     assert "the operation adopt is not served on Spark" in said
+    shop.write("models/changed.sql", "select * from {{ auto_cdc.table_changes(ref('customers'), 1) }}")
+    shop.succeed("parse")
+    assert "there are no change feeds on Spark" in shop.fail("run", "--select", "changed")
+
+
+def test_a_table_without_its_companion(shop: Project) -> None:
+    """What is to be done about it is what is served."""
+    shop.write("models/history.sql", "{{ config(materialized='table') }} select 1 as id, 'Oslo' as city")
+    shop.succeed("run", "--select", "history")
+    shop.write(
+        "models/history.sql", f"{{{{ config({MODELS['history']}) }}}} select * from {shop.schema}.feed"
+    )
+    said = shop.fail("run", "--select", "history")
+    assert "without it; copy the companion along (docs/guides/engines.md says how" in said
+    assert "or rebuild it with --full-refresh; what the feed does not hold, copy to" in said
+    assert "run-operation" not in said
+    shop.succeed("run", "--select", "history", "--full-refresh")
+    with shop._connection() as connection:
+        connection.execute("drop table history")
+        connection.execute("create view history as select 1 as id, 'Oslo' as city")
+    said = shop.fail("run", "--select", "history")
+    assert "need not fit it; rebuild it with --full-refresh" in said
+    shop.succeed("run", "--select", "history", "--full-refresh")
 
 
 def test_there_is_no_event_log(shop: Project) -> None:

@@ -25,7 +25,7 @@ from dbt_auto_cdc.scd import (
     writes,
 )
 from dbt_auto_cdc.scd.job import Job
-from dbt_auto_cdc.spec import BITEMPORAL, AppendedRows, AutoCdc, Expectation, FlowEvents, Spec
+from dbt_auto_cdc.spec import BITEMPORAL, AppendedRows, AutoCdc, Expectation, FlowEvents, SnapshotEvents, Spec
 from dbt_auto_cdc.sql import Query, comma
 from dbt_auto_cdc.state import Control, Relations, State
 
@@ -103,17 +103,9 @@ def builds_because(table: Table) -> str | None:
         )
         raise AutoCdcError(table.model, [problem])
     if state.control is None:
-        # What was believed when, and which rows of its sources it has, is not in a table alone.
-        taken_over = (
-            ""
-            if spec.stored_as_scd_type == BITEMPORAL or as_events(spec, state.feed).appends
-            else f", take the table over as it is (dbt run-operation auto_cdc.adopt --args '{{model: {table.model}}}')"
-        )
         problem = (
             f"{relations.target} exists without its companion {relations.companion}, so it was not made by"
-            f" auto_cdc, or was cloned or copied without it; copy the companion along (dbt run-operation"
-            f" auto_cdc.clone_companions --args '{{{relations.cloned_from}}}'){taken_over}, or rebuild it with"
-            f" --full-refresh"
+            f" auto_cdc, or was cloned or copied without it; {_gets_one(table)}"
         )
         raise AutoCdcError(table.model, [problem])
     stored = {column.name.lower() for column in state.target}
@@ -137,6 +129,25 @@ def _refuse_lost_turn(table: Table) -> None:
         f" ({copied.MANUAL})"
     )
     raise AutoCdcError(table.model, [problem])
+
+
+def _gets_one(table: Table) -> str:
+    """Return what to do where a target has no companion, as far as the engine serves it."""
+    events = as_events(table.spec, table.state.feed)
+    if not table.engine.transactions:
+        kept = "; what the feed does not hold, copy to a table of another name first, for the model to read it too"
+        rebuilt = f"rebuild it with --full-refresh{'' if isinstance(events, SnapshotEvents) else kept}"
+        return f"copy the companion along ({copied.MANUAL}), or {rebuilt}"
+    # What was believed when, and which rows of its sources it has, is not in a table alone.
+    taken_over = (
+        ""
+        if table.spec.stored_as_scd_type == BITEMPORAL or events.appends
+        else f", take the table over as it is (dbt run-operation auto_cdc.adopt --args '{{model: {table.model}}}')"
+    )
+    return (
+        f"copy the companion along (dbt run-operation auto_cdc.clone_companions --args"
+        f" '{{{table.relations.cloned_from}}}'){taken_over}, or rebuild it with --full-refresh"
+    )
 
 
 def _refuse_lost_flows(table: Table) -> None:

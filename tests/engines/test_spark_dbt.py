@@ -5,8 +5,11 @@ Not here: what a plan does (`test_spark`).
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -232,6 +235,7 @@ def test_what_is_refused(shop: Project) -> None:
     assert "there are no change feeds on Spark" in shop.fail("run", "--select", "changed")
 
 
+@pytest.mark.only_on("sail")
 def test_a_table_without_its_companion(shop: Project) -> None:
     """What is to be done about it is what is served."""
     shop.write("models/history.sql", "{{ config(materialized='table') }} select 1 as id, 'Oslo' as city")
@@ -259,8 +263,52 @@ def test_there_is_no_event_log(shop: Project) -> None:
     shop.succeed("parse")
     shop.succeed("compile")
     assert "from other.auto_cdc_event_log" in shop.read("target/compiled/shop/analyses/failed.sql")
-    shop.succeed("run", "--exclude", "runs")
+    shop.succeed("run", "--select", "ones")
     said = "there is no event log on Spark; leave out there what reads it"
     assert f"auto_cdc: model runs: {said}" in shop.fail("run", "--select", "runs")
     assert said in shop.fail("run-operation", "auto_cdc.show_event_log")
     assert said in shop.fail("run-operation", "auto_cdc.show_event_log", "--args", "{model: history}")
+
+
+SEED = """
+number,name,counted,is_member,large,at
+1,,1,true,9007199254740993,2026-03-01 10:00:00
+2,back\\slash,,false,1,
+"""
+TYPED = "{counted: int, is_member: boolean, large: bigint, at: timestamp_ntz}"
+
+
+@pytest.mark.only_on("sail")
+def test_what_becomes_of_seeds(shop: Project) -> None:
+    """As the manual has it: when any of it is mended, the page can say less."""
+    shop.write("seeds/typed.csv", SEED)
+    shop.write("seeds/typed.yml", f"seeds: [{{name: typed, config: {{column_types: {TYPED}}}}}]")
+    shop.succeed("seed")
+    at = datetime(2026, 3, 1, 10, 0)  # noqa: DTZ001 - a time without a zone
+    assert [(1, "None", 1, True, 2**53 + 1, at), (2, "backslash", None, False, 1, None)] == rows(
+        shop, "select * from typed"
+    )
+    for column, said in {
+        "name\nO'Hara": "found end of input",
+        "one\ntrue": "Unsupported CAST",
+        "n,m\n1,1\n,1": "'None'",
+    }.items():
+        shop.write("seeds/typed.csv", f"{column}\n")
+        shop.write("seeds/typed.yml", "seeds: []")
+        assert said in shop.fail("seed", "--full-refresh")
+    shop.write("seeds/typed.csv", f"large\n{2**53 + 1}\n")
+    shop.succeed("seed", "--full-refresh")
+    assert [(2**53,)] == shop.query("select large from typed")
+
+
+def test_a_model_in_the_place_of_a_seed(shop: Project) -> None:
+    """That of the manual: texts with quotes, nulls, booleans and times without a zone arrive as they are written."""
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "spark.md").read_text(encoding="utf-8")
+    found = re.search(r'```sql title="models/customer_changes.sql"\n(.*?)```', page, re.DOTALL)
+    assert found
+    shop.write("models/customer_changes.sql", found[1])
+    shop.succeed("run", "--select", "customer_changes")
+    times = datetime(2026, 3, 1, 10, 0), datetime(2026, 3, 2, 11, 30)  # noqa: DTZ001 - without a zone
+    assert [(1, "O'Brien", True, times[0]), (2, None, None, times[1])] == rows(
+        shop, "select * from customer_changes"
+    )

@@ -6,7 +6,9 @@ Not here: what the figures are (`properties`), many models at once and runs that
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,6 +66,16 @@ def test_a_row_for_each_run(shop: Project) -> None:
     for started, ended, seconds in runs(shop, "started_at, ended_at, seconds"):
         assert began < started < ended < began + timedelta(minutes=5)
         assert abs((ended - started).total_seconds() - seconds) < 0.001
+
+
+def test_details_in_the_words_of_the_engine(shop: Project, engine: str) -> None:
+    """The manual's path into the JSON is one that this engine knows: of another's it would say null."""
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "event-log.md").read_text(encoding="utf-8")
+    operator = "#>" if engine == "postgres" else "->"
+    (path,) = re.findall(rf"details::json {operator} '[^']+'", page)
+    write_model(shop, sql=FEED, scd_type=1, expect_all={"has_sensor": "city = 'Kiel'"})
+    shop.succeed("run")
+    assert [("1",)] == runs(shop, f"cast({path} as varchar)")
 
 
 def test_what_goes_wrong_on_the_way(shop: Project) -> None:

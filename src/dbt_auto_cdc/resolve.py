@@ -393,9 +393,9 @@ class _Resolver:
         found = [*(() if engine.alters_tables else (*added, *dropped)), *wider]
         if found:
             self.problems.append(
-                f"the model's column {listed(c.name for c in found)} is not that of the target, and {engine.name}"
-                f" cannot alter the table to it; set on_schema_change to ignore, or rebuild the target with"
-                f" --full-refresh"
+                f"the model's column {listed(c.name for c in found)} is not that of the target, and"
+                f" {engine.with_tables} cannot alter the table to it; set on_schema_change to ignore, or"
+                f" rebuild the target with --full-refresh"
             )
 
     def _refuse_changes(
@@ -574,7 +574,8 @@ class _Resolver:
             self._named(option, written, self.feed)
             if not engine.takes_list(option):
                 self.problems.append(
-                    f"{option} is a list, which is not served on {engine.name}; write one expression instead"
+                    f"{option} is a list, which is not served on {engine.with_tables}; write one expression"
+                    f" instead"
                 )
         parts = sequence_columns(written, self.state.feed)
         types = {column.name: column.type for column in self.state.feed}

@@ -404,6 +404,19 @@ def test_what_is_refused(connection: Connection, config: dict[str, Any], said: s
     assert "file_format" in config or "Spark" in str(refused.value)
 
 
+@pytest.mark.only_on("sail")
+def test_a_list_as_a_sequence(connection: Connection) -> None:
+    """What the tables of one format lack is told of these: Iceberg tables take it."""
+    create_table(
+        connection, "feed", {"id": "INTEGER", "op": "VARCHAR", "seq": "BIGINT", "line": "BIGINT"}, []
+    )
+    said = (
+        "sequence_by is a list, which is not served on Spark with Delta tables; write one expression instead"
+    )
+    with pytest.raises(AutoCdcError, match=said):
+        Direct(connection).run({**EVENTS, "sequence_by": ["seq", "line"]})
+
+
 def test_a_column_that_tells_no_row(connection: Connection) -> None:
     """Where rows are found by all their values, a list among these is refused."""
     create_table(connection, "feed", {"id": "INTEGER", "tags": "VARCHAR[]"}, [{"id": 1, "tags": ["a"]}])
@@ -424,7 +437,8 @@ def test_a_table_that_cannot_be_altered(connection: Connection) -> None:
         config = {**EVENTS, "except_column_list": ["op"]}
         if "more" in columns and not engine_of(connection).alters_tables:
             with pytest.raises(
-                AutoCdcError, match="column more is not that of the target, and Spark cannot alter"
+                AutoCdcError,
+                match="column more is not that of the target, and Spark with Delta tables cannot",
             ):
                 target.run(config)
             target.run({**config, "on_schema_change": "ignore"})

@@ -86,6 +86,11 @@ class Engine:
         del config, model
         return self
 
+    @property
+    def with_tables(self) -> str:
+        """The engine's name for messages about what its tables lack: of some engines only those of one format do."""
+        return self.name
+
     # names and values
 
     def quote(self, name: str) -> str:

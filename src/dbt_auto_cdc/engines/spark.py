@@ -109,6 +109,11 @@ class Spark(Stepwise):
         """Whether tables are Delta's, of which Sail knows less than Spark does of Iceberg's."""
         return not self.replaces_tables
 
+    @property
+    def with_tables(self) -> str:
+        """The engine's name, with the format of tables that lack what Iceberg's have."""
+        return f"{self.name} with Delta tables" if self.is_sail else self.name
+
     # places
 
     def place(self, alias: str, identity: Iterable[tuple[str, str]]) -> str:

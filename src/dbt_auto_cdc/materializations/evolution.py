@@ -28,7 +28,8 @@ def prepare(job: Job) -> tuple[Step, ...]:
     beside = (*_companion(job), *_authorship(job))
     if beside and not job.engine.alters_tables:
         problem = (
-            f"{job.companion} needs other columns than in the last run, and {job.engine.name} cannot alter it"
+            f"{job.companion} needs other columns than in the last run, and"
+            f" {job.engine.with_tables} cannot alter it"
         )
         raise AutoCdcError(job.model, [f"{problem}; change the options back, or rebuild with --full-refresh"])
     return (*beside, *(_copied(job) if refuses else _altered(job)), *_presumed(job))

@@ -106,8 +106,11 @@ class Spark:
                 for piece, literal in zip(pieces, [*map(_spark_literal, parameters), ""], strict=True)
             )
         found = Rows([], [])
-        for statement in engine_of(self).statements(sql):
-            found = Rows(*self._sent(statement))
+        statements = engine_of(self).statements(sql)
+        for statement in statements:
+            sent = self._sent(statement)
+            if len(statements) == 1 or engine_of(self).gives_rows(statement):
+                found = Rows(*sent)
         return found
 
     def _sent(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -169,7 +172,7 @@ def spoken(connection: Connection, sql: str) -> str:
 
 def writes(statement: str) -> bool:
     """Tell whether a statement that gives no rows writes something."""
-    return "temporary view" not in statement
+    return "temporary view" not in statement and f"drop view `{names.PREFIX}described" not in statement
 
 
 def writes_what_stays(statement: str) -> bool:

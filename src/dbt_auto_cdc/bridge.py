@@ -402,7 +402,7 @@ def unfinished(*, model: Model, companion_exists: bool, full_refresh: bool, ask:
 
 
 def statements(*, adapter_type: str, sql: str) -> list[str]:
-    """Return the statements of a text, in their order; the last one gives its rows."""
+    """Return the statements of a text, in their order; the last of those that `gives_rows` has its rows."""
     engine = engine_for(adapter_type)
     return engine.statements(sql) if engine else [sql]
 

@@ -256,6 +256,18 @@ def test_a_table_without_its_companion(shop: Project) -> None:
     shop.succeed("run", "--select", "history", "--full-refresh")
 
 
+@pytest.mark.only_on("sail")
+def test_nothing_is_left_in_the_session(shop: Project) -> None:
+    """Columns are told by views, each of which is dropped, also where a run is refused: the session is shared."""
+    shop.succeed("run")
+    shop.write(
+        "models/refused.sql", f"{{{{ config({MODELS['ones'].replace('id =', 'idd =')}) }}}} select 1 as id"
+    )
+    shop.fail("run", "--select", "refused")
+    with shop._connection() as connection:
+        assert [] == [name for name, *_ in connection.execute("show views").fetchall() if "auto_cdc" in name]
+
+
 def test_there_is_no_event_log(shop: Project) -> None:
     """A project that reads it is parsed and compiled as elsewhere; what runs is refused, and says why."""
     shop.write("models/runs.sql", "select * from {{ auto_cdc.event_log() }}")

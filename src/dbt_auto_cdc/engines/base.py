@@ -129,7 +129,7 @@ class Engine:
         return f"{self.place(alias, identity)} = {place}"
 
     def statements(self, sql: str) -> list[str]:
-        """Return the statements of a text, where they have to be sent one by one; the last one gives the rows."""
+        """Return the statements of a text, where they are sent one by one; the last one that `gives_rows` has them."""
         return [sql]
 
     def as_text(self, expression: str) -> str:

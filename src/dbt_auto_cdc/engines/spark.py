@@ -307,14 +307,15 @@ class Spark(Stepwise):
     # statements
 
     def describe(self, query: str) -> str:
-        """Return the statements that tell a query's columns: those of a view that lives as long as the session.
+        """Return the statements that tell a query's columns: those of a view, which would stay as long as the session.
 
-        DESCRIBE QUERY is not known to Sail. Sessions may be shared between threads, hence a name for each query.
+        DESCRIBE QUERY is not known to Sail. Sessions may be shared between threads, hence a name for each one of a run.
         """
         if not self.is_sail:
             return f"describe query\n{query}"
-        view = self.quote(described_name(query))
-        return f"create or replace temporary view {view} as\n{query}{NEXT}describe table {view}"
+        view = self.quote(described_name(self.scratch + query))
+        made = f"create or replace temporary view {view} as\n{query}"
+        return NEXT.join([made, f"describe table {view}", f"drop view {view}"])
 
     def create_view(self, name: str, query: Query) -> str:
         """Return the statement that makes a view of the session, replacing what a failed run left."""

@@ -102,7 +102,7 @@ STATEMENTS = {
     "replace_using": (14, 23),
     "replace_using_appended": (14, 23),
     "replace_where": (12, 20),
-    "expectations": (20, 30),
+    "expectations": (20, 28),
     "scd1_partial": (18, 28),
     "scd2_partial": (16, 28),
     "bitemporal": (30, 42),

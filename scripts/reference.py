@@ -70,7 +70,8 @@ SETUPS = (
     Setup(
         "Spark 3.5 with Iceberg",
         "spark",
-        "**run in part**, by `make test-spark`: less than on Sail ([what exactly](docs/guides/spark.md#what-is-tested))",
+        "**run in part**, by `make test-spark`: the worked examples, random runs, those that are stopped, and two at once"
+        " ([what exactly](docs/guides/spark.md#what-is-tested))",
         (("file_format", "iceberg"),),
     ),
     Setup(

@@ -28,6 +28,7 @@ from tests.databases import (
     tables_of,
 )
 from tests.direct import Direct
+from tests.flow_sql import FlowSql, compiled
 from tests.stream_sql import stream
 
 EVENTS = {"keys": ["id"], "sequence_by": "n", "apply_as_deletes": "op = 'D'"}
@@ -84,6 +85,11 @@ def of_changes(offset: str) -> Case:
     return Case(config, runs, lambda: f"select * from {stream('feed', offset=offset)} as s", adds=True)
 
 
+def read_once() -> str:
+    """Return a flow that no later run reads, so that nothing but the record has the type of the sequence."""
+    return compiled(FlowSql("history", "select * from feed", {"once": True}))
+
+
 CASES = {
     "scd1": Case({**EVENTS, "except_column_list": ["op"], "apply_as_truncates": "op = 'T'"}),
     "scd1_partial": Case({**EVENTS, "except_column_list": ["op"], "ignore_null_updates": True}),
@@ -115,6 +121,14 @@ CASES = {
     "append_flow_of_times": of_changes("at"),
     "append_flow_of_texts": of_changes("label"),
 }
+CASES["snapshot_scd1"] = replace(
+    CASES["snapshot"], config={**CASES["snapshot"].config, "stored_as_scd_type": 1}
+)
+CASES["replace_where"] = Case(
+    {"materialized": "replace_where", "replace_where": "n >= 3"},
+    ([*BEFORE[1:5]], [event(7, 5, "Ulm")], LATER),
+)
+CASES["flow_that_was_read"] = Case(CASES["scd2"].config, sql=read_once)
 CASES["change_feed"] = replace(CASES["scd2"], config={**HISTORY, "change_data_feed": True})
 CASES["quarantine"] = replace(
     CASES["scd1"],

@@ -87,8 +87,9 @@ def journaled(
         return (*first, *_freed(frees(first))), None
     if job.spec.appends:
         return _appended(job, target, first, settled, frees=frees)
-    run, goes_back = job.state.run, target.goes_back
     whenever = whenever_sent([*(step for step, _ in (*target.writes, *companion.writes)), *settled])
+    target.is_always_sent = companion.is_always_sent = not whenever
+    run, goes_back = job.state.run, target.goes_back
     written_down = (*target.wrote_down(whenever), *companion.wrote_down(whenever))
     changes_target = [
         Step(f"change {target.relation}", sql, target.odd or whenever)

@@ -313,6 +313,7 @@ def test_what_becomes_of_seeds(shop: Project) -> None:
     assert [(2**53,)] == shop.query("select large from typed")
 
 
+@pytest.mark.only_on("sail")
 def test_a_model_in_the_place_of_a_seed(shop: Project) -> None:
     """That of the manual: texts with quotes, nulls, booleans and times without a zone arrive as they are written."""
     page = (Path(__file__).parents[2] / "docs" / "guides" / "spark.md").read_text(encoding="utf-8")

@@ -87,8 +87,11 @@ def journaled(
         return (*first, *_freed(frees(first))), None
     if job.spec.appends:
         return _appended(job, target, first, settled, frees=frees)
-    whenever = whenever_sent([*(step for step, _ in (*target.writes, *companion.writes)), *settled])
-    target.is_always_sent = companion.is_always_sent = not whenever
+    writing = [step for step, _ in (*target.writes, *companion.writes)]
+    whenever = whenever_sent([*writing, *settled])
+    # What settles something else, such as how far a stream was read, may be all that a run has to do.
+    has_others = bool(settled) and not set(whenever_sent(settled) or [""]) <= set(whenever_sent(writing))
+    target.is_sent_alone = companion.is_sent_alone = has_others or not whenever
     run, goes_back = job.state.run, target.goes_back
     written_down = (*target.wrote_down(whenever), *companion.wrote_down(whenever))
     changes_target = [

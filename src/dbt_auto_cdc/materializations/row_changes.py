@@ -38,7 +38,7 @@ class RowChanges:
         self.types, self.identity = types, identity
         self.changing = changing
         self.writes: list[tuple[Step, Write]] = []
-        self.is_always_sent = False
+        self.is_sent_alone = False
 
     def wrote_down(self, whenever: tuple[str, ...]) -> Iterable[Step]:
         """Put the rows that go, come and end into the working table. Out: each with what tells it.
@@ -56,8 +56,8 @@ class RowChanges:
     def is_settled(self) -> bool:
         """Whether the rows come from working tables alone, and all or none of them: nothing need be written down.
 
-        It is asked when all `writes` are there, and when it is known whether what reads the rows `is_always_sent`: then
-        it may not read working tables that are left out.
+        It is asked when all `writes` are there, and when it is known whether what reads the rows `is_sent_alone`, also
+        where there is none of them: then it may not read working tables that are left out.
         """
         queries = [
             query.render()
@@ -67,7 +67,7 @@ class RowChanges:
         ]
         reads = any(is_read(relation, query) for relation in self.changing for query in queries)
         left_out = {step.only_if for step, _ in self.writes}
-        lacks = self.is_always_sent and left_out != {()}
+        lacks = self.is_sent_alone and left_out != {()}
         return self.engine.merges and len(left_out) <= 1 and not reads and not lacks
 
     @property

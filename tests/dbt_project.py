@@ -20,6 +20,7 @@ import yaml
 from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 from dbt.cli.main import dbtRunner
 from dbt.contracts.graph.manifest import Manifest
+from dbt.deprecations import reset_deprecations
 from dbt_common.behavior_flags import BehaviorFlagRendered
 
 from tests import databases
@@ -77,6 +78,8 @@ class Project:
     def run(self, *args: str, env: Mapping[str, str] | None = None) -> dbtRunnerResult:
         """Run one dbt command, `run` and the like, and keep what dbt said in `messages` and `log`."""
         self.messages = []
+        # Else dbt counts what earlier projects of this process were warned of.
+        reset_deprecations()
         where = ["--project-dir", str(self.root), "--profiles-dir", str(self.root)]
         quiet = ["--quiet", "--no-use-colors", "--log-path", str(self.root / "logs")]
         with _surroundings(self.root, env or {}), self._manifest():

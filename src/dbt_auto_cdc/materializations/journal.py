@@ -96,7 +96,7 @@ def journaled(
     written_down = (*target.wrote_down(whenever), *companion.wrote_down(whenever))
     changes_target = [
         Step(f"change {target.relation}", sql, target.odd or whenever)
-        for sql in target.applied(turn=_own_note(job) if goes_back else "")
+        for sql in target.applied(turn=_while(job.companion, is_of(run)) if goes_back else "")
     ]
     # Of two ways to do it one is gone.
     ways = [target.as_told(), changes_target] if target.odd else [changes_target]
@@ -149,9 +149,9 @@ def journaled(
     )
 
 
-def _own_note(job: Job) -> str:
-    """Return the query that gives a row while the run's note is there, and nobody claimed it."""
-    return f"select 1 as one from {job.companion} where {is_of(job.state.run)}"
+def _while(companion: str, is_there: str) -> str:
+    """Return the join that leaves rows as they are while a row of the companion is there, and no row after that."""
+    return f"cross join (select 1 as one from {companion} where {is_there}) as turn"
 
 
 def _going_back(job: Job, target: RowChanges, free: str) -> list[tuple[str, str]]:
@@ -367,7 +367,7 @@ def _in_turn(job: Job, write: Write) -> Query:
     """Return the rows that a run adds, none if its note is there no more."""
     assert write.born is not None  # noqa: S101 - what rows that are added come from
     columns = ", ".join(f"added.{name}" for name in write.columns)
-    turn = f"cross join ({_own_note(job)}) as turn"
+    turn = _while(job.companion, is_of(job.state.run))
     return write.born.then("in_turn", f"select {columns}\nfrom {write.born.last} as added\n{turn}")
 
 
@@ -449,8 +449,8 @@ def noted_once(  # noqa: PLR0913 - what a note is, all by name
     `rows` is the query of the note, and may give none; none is written but while the `run` has its own note there.
     """
     same = f" and tgt.{names.CONTROL} in ({engine.text(was)}, src.{names.CONTROL})"
-    turn = f"\ncross join (select 1 as one from {companion} where {is_of(run)}) as turn"
-    return _merged_note(engine, companion, kind, rows, same=same, turn=turn)
+    turn = _while(companion, is_of(run))
+    return _merged_note(engine, companion, kind, rows, same=same, turn=f"\n{turn}")
 
 
 def _merged_note(  # noqa: PLR0913 - what a note is, all by name
@@ -598,7 +598,7 @@ def _remembered(job: Job, types: Mapping[str, str], remembered: Query) -> str:
     """Return the statement that fills the companion, if its row still says whose it is; that row is written anew."""
     engine, columns = job.engine, ", ".join(types)
     listed = ", ".join(f"told.{name}" for name in types)
-    turn = f"cross join (select 1 as one from {job.companion} where {_says(job.state.run)}) as turn"
+    turn = _while(job.companion, _says(job.state.run))
     every, own = (
         f"select {listed} from (\n{query.render()}\n) as told\n{turn}"
         for query in (remembered, _whose(job, types))

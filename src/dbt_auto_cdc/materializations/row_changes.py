@@ -182,7 +182,7 @@ class RowChanges:
     def applied(self, *, done: tuple[str, str] | None = None, turn: str = "") -> list[str]:
         """Return the statement that does it: whatever is told like a row that goes or comes goes, then rows come.
 
-        It does nothing unless the query `turn` gives a row. That of a companion also changes the note of a run, where
+        It does nothing unless the join `turn` finds a row. That of a companion also changes the note of a run, where
         it is one statement: `done` is the condition that a row called tgt is that note, and what it is when nothing is
         left but to drop the run's working tables.
         """
@@ -212,12 +212,10 @@ class RowChanges:
         return [self._merged(rows, [_DELETED, self._inserted(PAST)], apart=False)]
 
     def _in_turn(self, turn: str) -> str:
-        """The rows that go, come and end, as something to select from; none unless a query gives a row."""
+        """The rows that go, come and end, as something to select from; none unless a join finds a row."""
         if not turn:
             return self._source
-        return (
-            f"(\nselect changes.*\nfrom {self._source} as changes\ncross join ({turn}) as turn\n) as changes"
-        )
+        return f"(\nselect changes.*\nfrom {self._source} as changes\n{turn}\n) as changes"
 
     def as_told(self) -> list[Step]:
         """Return the steps that do it where no measure says that what is there is `odd`: rows change where they are.

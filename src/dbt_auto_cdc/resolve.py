@@ -220,6 +220,10 @@ def types_in(struct: str, fields: tuple[str, ...]) -> tuple[str, ...]:
     return found.groups() if found else ("",) * len(fields)
 
 
+def _no_output(option_name: str, name: str) -> str:
+    return f"{option_name} names {name}, which is not an output column; leave it out, or select it"
+
+
 def quoted_text(condition: str, feed: tuple[Column, ...], *, engine: Engine) -> list[str]:
     """Return what stands in double quotes in a condition and names nothing: most likely it is meant as text.
 
@@ -460,20 +464,22 @@ class _Resolver:
         return tuple(keys)
 
     def _tracked(self, output: tuple[Output, ...], keys: tuple[Output, ...]) -> tuple[Output, ...]:
-        spec = self.spec
         candidates = [column for column in output if column not in keys]
-        option, written = "track_history_column_list", spec.track_history_column_list
+        option, written = self._listed("track_history_column_list", "track_history_except_column_list")
         if written is None:
-            option, written = "track_history_except_column_list", spec.track_history_except_column_list
-        if written is None:
-            return tuple(candidates) if spec.keeps_history else ()
+            return tuple(candidates) if self.spec.keeps_history else ()
         columns = Columns(tuple(Column(c.name, c.type) for c in candidates))
         found = {column.name for name in written if (column := columns.find(name))}
         for name in written:
             if columns.find(name) is None:
                 self.problems += self._untrackable(option, name, columns)
-        listed_on = option == "track_history_column_list"
-        return tuple(column for column in candidates if (column.name in found) == listed_on)
+        lists_all = self.spec.track_history_column_list is not None
+        return tuple(column for column in candidates if (column.name in found) == lists_all)
+
+    def _listed(self, option: str, except_form: str) -> tuple[str, tuple[str, ...] | None]:
+        """Return which of two options is written, and the names in it; null if none is."""
+        written = option if getattr(self.spec, option) is not None else except_form
+        return written, getattr(self.spec, written)
 
     def _untrackable(self, option: str, name: str, columns: Columns) -> list[str]:
         """Return why a name in a tracking option is none of the non-key output columns, if that matters."""
@@ -481,7 +487,7 @@ class _Resolver:
         if column and self._is_key(column):
             return [f"{option} names {name}, which is a key; keys are never tracked, leave it out"]
         if column:
-            return [f"{option} names {name}, which is not an output column; leave it out, or select it"]
+            return [_no_output(option, name)]
         control = self.state.control
         known_once = control is not None and unquoted(name).lower() in control.track_history
         # What the source lost and the target dropped may go on being named: the option as written stays the same.
@@ -501,21 +507,16 @@ class _Resolver:
     def _ignoring(self, output: tuple[Output, ...]) -> set[str]:
         """The output columns in which a null means that the event did not send them, as the options say."""
         spec, named = self.spec, set()
-        option, written = "ignore_null_updates_column_list", spec.ignore_null_updates_column_list
-        if written is None:
-            option, written = (
-                "ignore_null_updates_except_column_list",
-                spec.ignore_null_updates_except_column_list,
-            )
+        option, written = self._listed(
+            "ignore_null_updates_column_list", "ignore_null_updates_except_column_list"
+        )
         columns = Columns(tuple(Column(c.name, c.type) for c in output))
         for name in written or ():
             column = columns.find(name)
             if column:
                 named.add(column.name)
             elif self.feed.find(name):
-                self.problems.append(
-                    f"{option} names {name}, which is not an output column; leave it out, or select it"
-                )
+                self.problems.append(_no_output(option, name))
             else:
                 self.problems.append(unknown_name(option, name, columns.names))
         if spec.ignore_null_updates_column_list is not None:

@@ -196,7 +196,7 @@ def test_changed_definition(target: Direct) -> None:
     as_scd2 = {**CONFIG, "stored_as_scd_type": 2, "system_sequence_by": None}
     message = refuses(target, as_scd2, events(FIRST))
     assert "stored_as_scd_type was bitemporal in the last run and is 2 now; rebuild the target" in message
-    message = refuses(target, {**CONFIG, "system_sequence_by": "st::bigint"}, events(FIRST))
+    message = refuses(target, {**CONFIG, "system_sequence_by": "cast(st as bigint)"}, events(FIRST))
     said = "the type of system_sequence_by was INTEGER in the last run and is BIGINT now; rebuild"
     assert here(said) in message
     tracked = {**CONFIG, "track_history_column_list": ["city"]}

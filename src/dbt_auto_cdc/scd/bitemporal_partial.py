@@ -307,10 +307,6 @@ where evt.{names.CHANGED} and evt.{names.OWNER} in (select {names.OWNER} from ta
     )
 
 
-def _was(job: Job, part: Part) -> str:
-    return f"{names.WAS}{job.layout.parts.index(part)}"
-
-
 def _ends(job: Job, part: Part) -> str:
     """The condition that a row says itself what a part is, if only that it is gone."""
     return f"{names.KIND} = 'delete' or {job.mark(part)}"
@@ -323,7 +319,7 @@ def _settled(job: Job, given: str) -> str:
         value = job.engine.quote(part.name)
         return job.engine.carried(value, part.type, where=_ends(job, part), window="so_far")
 
-    values = [f"{last(part)} as {_was(job, part)}" for part in sent(job).values()]
+    values = [f"{last(part)} as {job.of_part(names.WAS, part)}" for part in sent(job).values()]
     following = f"lead({names.SECTION}) over ({_OF_KEY}) as {names.NEXT}"
     return f"""
 select
@@ -338,7 +334,7 @@ def _cells(job: Job, given: str) -> str:
     marked = list(sent(job).values())
     own = [names.OWNER, names.SECTION, names.PLACE, names.SEQUENCE, names.KIND, *_names(job)]
     columns = [*of("evt", [*own, *map(job.mark, marked)]), f"seen.{names.MOMENT}"]
-    columns += [f"head.{_was(job, part)}" for part in marked]
+    columns += [f"head.{job.of_part(names.WAS, part)}" for part in marked]
     return f"""
 select
     {comma(columns)}
@@ -362,7 +358,7 @@ def _filled(job: Job) -> str:
         ends = _ends(job, part)
         is_found = f"count(case when {ends} then 1 end) over so_far > 0"
         value = job.engine.carried(name, part.type, where=ends, window="so_far")
-        columns.append(f"case when {is_found} then {value} else {_was(job, part)} end as {name}")
+        columns.append(f"case when {is_found} then {value} else {job.of_part(names.WAS, part)} end as {name}")
     return f"""
 select
     {comma(columns)}

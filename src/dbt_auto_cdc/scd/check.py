@@ -201,7 +201,7 @@ def _disputed(job: Job, winners: str) -> str:
         if part.marked or not part.partial:
             sent = f"{job.mark(part)}" if part.marked else f"{names.KIND} = 'upsert'"
             differs = f"var.{sent} and other.{sent} and {job.engine.differs(value, other)}"
-        disputes.append((differs, f"won.{names.FRESH}{job.layout.parts.index(part)}"))
+        disputes.append((differs, f"won.{job.of_part(names.FRESH, part)}"))
     which = [
         f"({differs} and {place} = var.{names.SEQUENCE})" if winners else f"({differs})"
         for differs, place in disputes

@@ -192,9 +192,13 @@ class Job:
         """Return the columns' names, quoted."""
         return [self.engine.quote(column.name) for column in columns]
 
+    def of_part(self, name: str, part: Part) -> str:
+        """Return the column of a working table that holds what a hidden name says, of one part."""
+        return f"{name}{self.layout.parts.index(part)}"
+
     def mark(self, part: Part) -> str:
         """Return the column that tells whether an event sent a part."""
-        return f"{names.SENT}{self.layout.parts.index(part)}"
+        return self.of_part(names.SENT, part)
 
     def is_sent(self, part: Part, alias: str) -> str:
         """Return the condition that an upsert of a working table sent a part."""

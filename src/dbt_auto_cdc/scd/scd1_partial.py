@@ -98,7 +98,7 @@ def _sums(job: Job) -> Step:
         columns.append(f"{latest} as {name}")
         if part.partial:
             fresh = job.extreme("max", f"case when {is_sent} then {sequence} end")
-            columns.append(f"{fresh} as {_fresh(job, part)}")
+            columns.append(f"{fresh} as {job.of_part(names.FRESH, part)}")
     group = ", ".join(of("evt", job.keys))
     query = scd1.with_truncation(job) if _reaches_untouched(job) else Query()
     query = query.then("sent", _sent(job)).then(
@@ -121,14 +121,6 @@ def _sent(job: Job) -> str:
     ]
     source = f"({_with_truncated_parts(job)})" if _reaches_untouched(job) else job.events
     return f"select\n    {comma(columns)}\nfrom {source} as evt"
-
-
-def _fresh(job: Job, part: Part) -> str:
-    return f"{names.FRESH}{job.layout.parts.index(part)}"
-
-
-def _was(job: Job, part: Part) -> str:
-    return f"{names.WAS}{job.layout.parts.index(part)}"
 
 
 def _reaches_untouched(job: Job) -> bool:
@@ -223,7 +215,7 @@ def _judged(job: Job) -> str:
     for part in job.written_parts:
         fresh, author = f"evt.{names.GREATEST}", f"evt.{names.LATEST}"
         if part.partial:
-            fresh, author = f"evt.{_fresh(job, part)}", f"evt.{_author(job, part)}"
+            fresh, author = f"evt.{job.of_part(names.FRESH, part)}", f"evt.{_author(job, part)}"
         newer = f" and ({author} is null or {fresh} > {author})" if not job.builds else ""
         columns.append(f"{fresh} is not null and {_counts(job, fresh)}{newer} as {_wins(job, part)}")
         if not job.builds:
@@ -250,7 +242,10 @@ def _place(job: Job) -> str:
 
 def _held(job: Job) -> str:
     """The stored values, of rows that keep any of them: whole events overwrite them without reading them."""
-    values = [f"{changes.stored_part(job, part, 'tgt')} as {_was(job, part)}" for part in job.written_parts]
+    values = [
+        f"{changes.stored_part(job, part, 'tgt')} as {job.of_part(names.WAS, part)}"
+        for part in job.written_parts
+    ]
     keeps = any_of(f"(evt.{_stays(job, part)} and not evt.{_wins(job, part)})" for part in job.written_parts)
     return f"""
 select
@@ -304,11 +299,11 @@ def _author(job: Job, part: Part) -> str:
 def _chosen_part(job: Job, part: Part) -> list[str]:
     """A part's value, which new event wrote it, and who wrote it at all."""
     name, wins = job.engine.quote(part.name), f"evt.{_wins(job, part)}"
-    fresh = f"evt.{_fresh(job, part) if part.partial else names.GREATEST}"
-    stays = "" if job.builds else f" when evt.{_stays(job, part)} then held.{_was(job, part)}"
+    fresh = f"evt.{job.of_part(names.FRESH, part) if part.partial else names.GREATEST}"
+    stays = "" if job.builds else f" when evt.{_stays(job, part)} then held.{job.of_part(names.WAS, part)}"
     columns = [
         f"case when {wins} then evt.{name}{stays} end as {name}",
-        f"case when {wins} then {fresh} end as {_fresh(job, part)}",
+        f"case when {wins} then {fresh} end as {job.of_part(names.FRESH, part)}",
     ]
     if part.partial:
         author = _author(job, part)

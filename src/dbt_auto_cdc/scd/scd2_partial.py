@@ -163,14 +163,6 @@ def _bounds() -> list[str]:
     return [names.LOCATOR, names.OLD_END, names.HIDDEN, names.RUN_START, names.SHOWS]
 
 
-def _was(job: Job, part: Part) -> str:
-    return f"{names.WAS}{job.layout.parts.index(part)}"
-
-
-def _was_sent(job: Job, part: Part) -> str:
-    return f"{names.FRESH}{job.layout.parts.index(part)}"
-
-
 def _merged(job: Job, source: str) -> str:
     """One row per key and sequence: what several events sent there comes together, and a delete beats them."""
     is_upsert, has_delete = f"evt.{names.KIND} = 'upsert'", f"min(evt.{names.KIND}) = 'delete'"
@@ -192,9 +184,11 @@ def _merged(job: Job, source: str) -> str:
         columns.append(f"{latest} as {job.engine.quote(part.name)}")
         if part.partial and not job.builds:
             was_sent = f"{is_sent} and not evt.{names.IS_NEW}"
-            columns.append(f"max(case when {was_sent} then 1 else 0 end) = 1 as {_was_sent(job, part)}")
+            columns.append(
+                f"max(case when {was_sent} then 1 else 0 end) = 1 as {job.of_part(names.FRESH, part)}"
+            )
         if not job.builds:
-            columns.append(f"{was} as {_was(job, part)}")
+            columns.append(f"{was} as {job.of_part(names.WAS, part)}")
     if not job.builds:
         columns += [f"max(evt.{place}) as {place}" for place in (names.LOCATOR, names.HIDDEN, names.SHOWS)]
         columns += [f"{job.extreme('max', f'evt.{at}')} as {at}" for at in (names.OLD_END, names.RUN_START)]
@@ -208,8 +202,8 @@ def _carried(job: Job) -> str:
     """Each event with the values that it sent or inherits: from the last event that sent them, and from no delete."""
     columns = [*job.keys, names.SEQUENCE, names.KIND, *sent(job).values()]
     if not job.builds:
-        columns += [*_bounds(), names.WAS_IN, *(_was(job, part) for part in job.written_parts)]
-        columns += [_was_sent(job, part) for part in _partial(job)]
+        columns += [*_bounds(), names.WAS_IN, *(job.of_part(names.WAS, part) for part in job.written_parts)]
+        columns += [job.of_part(names.FRESH, part) for part in _partial(job)]
     for part in job.written_parts:
         name = job.engine.quote(part.name)
         if not part.partial:
@@ -218,7 +212,8 @@ def _carried(job: Job) -> str:
         ends = [f"{names.KIND} = 'delete'", job.mark(part), *([] if job.builds else [names.FIRST])]
         value = name
         if not job.builds:
-            value = f"case when {names.FIRST} and not {job.mark(part)} then {_was(job, part)} else {name} end"
+            was = job.of_part(names.WAS, part)
+            value = f"case when {names.FIRST} and not {job.mark(part)} then {was} else {name} end"
         carried = job.engine.carried(value, part.type, where=any_of(ends), window="so_far")
         columns.append(f"{carried} as {name}")
     return f"""
@@ -237,10 +232,12 @@ def _told(job: Job) -> str:
     for part in job.written_parts:
         name = job.engine.quote(part.name)
         if not job.builds:
-            value, was = (job.engine.comparable(side, part.type) for side in (name, _was(job, part)))
+            value, was = (
+                job.engine.comparable(side, part.type) for side in (name, job.of_part(names.WAS, part))
+            )
             changed.append(job.engine.differs(value, was))
         if part.partial and not job.builds:
-            changed.append(f"{job.mark(part)} <> {_was_sent(job, part)}")
+            changed.append(f"{job.mark(part)} <> {job.of_part(names.FRESH, part)}")
         if part.partial:
             is_unlike = f"{names.KIND} = 'upsert' and {job.mark(part)} = ({name} is null)"
             columns.append(f"case when {is_unlike} then {job.mark(part)} end as {job.mark(part)}")

@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -409,7 +410,12 @@ def _spark_sender() -> Callable[[str], tuple[list[str], list[tuple[Any, ...]]]]:
         cursor.execute(sql)
         if not spark.gives_rows(sql):
             return [], []
-        return [column[0] for column in cursor.description], [tuple(row) for row in cursor.fetchall()]
+        dates = [place for place, column in enumerate(cursor.description) if column[1] == "DATE_TYPE"]
+        rows = [list(row) for row in cursor.fetchall()]
+        # PyHive reads times, and leaves dates as texts.
+        for row, place in itertools.product(rows, dates):
+            row[place] = row[place] and date.fromisoformat(row[place])
+        return [column[0] for column in cursor.description], [tuple(row) for row in rows]
 
     return send_by_thrift
 

@@ -232,7 +232,7 @@ def test_bad_rows(target: Direct, rows: str, said: str, is_first: bool) -> None:
 @pytest.mark.dumps_beside_changes
 def test_an_empty_dump(target: Direct) -> None:
     """Where a fixed version stands for a dump without rows it deletes everything older, if that is allowed."""
-    fixed = {"snapshot_version": "20::bigint", "column_list": ["id", "city"]}
+    fixed = {"snapshot_version": "cast(20 as bigint)", "column_list": ["id", "city"]}
     target.run(OPTIONS, sql=compiled(FEED))
     target.connection.execute("delete from dump; insert into feed values (5, 'Nice', 21, 'U')")
     assert "the snapshot has no rows" in refusal(target, FEED, FlowSql("dump", "select * from dump", fixed))

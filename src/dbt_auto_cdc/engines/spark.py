@@ -356,9 +356,11 @@ class Spark(Stepwise):
         return [f"{made} {relation}{self.table_options}{self.layout} as\n{rows}"]
 
     def insert(self, relation: str, columns: list[str], query: Query) -> str:
-        """Return the statement that adds a query's rows, of all columns in their order: the others would be lost."""
-        del columns
-        return f"insert into {relation}\nselect * from (\n{query.render()}\n) as added"
+        """Return the statement that adds a query's rows: all of the table's columns, by their names.
+
+        A column that came later lies behind those that come last elsewhere.
+        """
+        return f"insert into {relation} ({', '.join(columns)})\nselect * from (\n{query.render()}\n) as added"
 
     def add_column(self, relation: str, column: str, type_name: str) -> str:
         """Return the statement that adds an empty column."""

@@ -134,7 +134,7 @@ create or replace table shop.customers__auto_cdc_quarantine (
 ) using delta;
 
 -- keep the rows that were dropped  (only if num_dropped_rows)
-insert into shop.customers__auto_cdc_quarantine
+insert into shop.customers__auto_cdc_quarantine (`id`, `name`, `note`, `operation`, `changed_at`, `_failed_expectations`, `_run_id`, `_quarantined_at`)
 select * from (
 with dropped_rows as (
     select
@@ -433,7 +433,7 @@ create or replace table shop.customers__auto_cdc_quarantine (
 ) using delta;
 
 -- keep the rows that were dropped  (only if num_dropped_rows)
-insert into shop.customers__auto_cdc_quarantine
+insert into shop.customers__auto_cdc_quarantine (`id`, `name`, `note`, `operation`, `changed_at`, `_failed_expectations`, `_run_id`, `_quarantined_at`)
 select * from (
 with dropped_rows as (
     select

@@ -88,7 +88,7 @@ select case when count(*) = 0 then 1 else 0 end as lost_turn
 from shop.customers__auto_cdc where __auto_cdc_kind = 'journal' and substr(__auto_cdc_control, 1, 13) = 'c0ffee000002 ';
 
 -- append the rows
-insert into shop.customers
+insert into shop.customers (`id`, `name`, `note`, `operation`, `changed_at`, __auto_cdc_run)
 select * from (
 with evaluated as (
     select

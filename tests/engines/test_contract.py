@@ -243,6 +243,7 @@ def test_types_with_an_order(connection: Connection, sql: Engine) -> None:
     assert ["number", "interval", "interval", ""] == [
         sql.distance_of(type_of(connection, kind)) for kind in ("BIGINT", "DATE", "TIMESTAMPTZ", "VARCHAR")
     ]
+    assert ["", ""] == [sql.distance_of(type_of(connection, kind)) for kind in ("BIGINT[]", "DATE[]")]
 
 
 def test_bounds_need_no_quotes(connection: Connection) -> None:

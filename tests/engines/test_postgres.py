@@ -5,6 +5,7 @@ Not here: what every engine has to do (`test_contract`), dbt (`test_postgres_dbt
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -633,3 +634,29 @@ def test_versions_end_where_they_are(connection: Connection) -> None:
     feed(connection, *((number, "b", 6) for number in some))
     assert len(some) * 2 == target.run(SCD2).figures["num_upserted_rows"]
     assert begun == connection.execute(pages.format("__end_at is not null")).fetchall()
+
+
+@pytest.mark.parametrize("name", ["a'b", "$lock$ $analyze$ $version$", "$__auto_cdc_0$"])
+@pytest.mark.parametrize("scd_type", [1, 2])
+def test_names_that_end_a_literal(connection: Connection, name: str, scd_type: int) -> None:
+    """A quote of texts or blocks in the names of tables and columns ends none of ours."""
+    columns = {"id": "INTEGER", name: "VARCHAR", "found": "INTEGER", "sqlstate": "INTEGER", "seq": "BIGINT"}
+    target = Direct(connection, name)
+    for rows in ([(1, "a", 1, 1, 1), (2, "a", 2, 2, 5)], [(1, "b", 2, 2, 2), (2, "b", 3, 3, 3)]):
+        feed(connection, *rows, columns=columns)
+        target.run({**SCD2, "stored_as_scd_type": scd_type, "change_data_feed": True})
+    seen = sorted(row[name] for row in target.rows())
+    assert ["a", "b"] if scd_type == 1 else ["a", "a", "b", "b"] == seen
+
+
+@pytest.mark.parametrize("kind", ["daterange", "datemultirange", "oidvector", "box", "daterange[]"])
+@pytest.mark.parametrize("scd_type", [1, 2, "replace_using"])
+def test_types_whose_names_begin_like_others(connection: Connection, kind: str, scd_type: int | str) -> None:
+    """A type that only begins like one with an order is refused in every mode: its greatest value cannot be told."""
+    sql = f"select 1 as id, cast(null as {kind}) as seq"
+    options = {**OPTIONS, "stored_as_scd_type": scd_type}
+    materialized = "auto_cdc"
+    if scd_type == "replace_using":
+        materialized, options = "replace_using", {"replace_using": ["id"], "sequence_by": "seq"}
+    with pytest.raises(AutoCdcError, match=rf"sequence_by has type {re.escape(kind)}, which has no order"):
+        Direct(connection, materialized=materialized).run(options, sql=sql)

@@ -167,6 +167,8 @@ class DuckDB(Engine):
 
     def distance_of(self, type_name: str) -> str:
         """Return what a distance between two values is."""
+        if ARRAY.fullmatch(type_name):
+            return ""
         folded = type_name.lower()
         if folded.startswith(("date", "timestamp")):
             return "interval"

@@ -16,8 +16,8 @@ from dbt_auto_cdc.sql import Query, indented, named, text
 _TEXTS = ("text", "character varying", "character", "citext", "name")
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision")
 _TIMES = ("date", "time", "timestamp", "interval")
-# Types with an order, whose greatest value every release can tell.
-_ORDERED = (*_TEXTS, *_NUMBERS, *_TIMES, "money", "oid", "inet", "cidr", "pg_lsn")
+# Types with an order, whose greatest value every release can tell, but for times, which have more words than one.
+_ORDERED = (*_TEXTS, "bpchar", *_NUMBERS, "money", "oid", "inet", "cidr", "pg_lsn")
 # No equality at all, or one by size (box) or by anything but the value.
 _INCOMPARABLE = ("xml", "point", "line", "lseg", "box", "path", "polygon", "circle")
 _UNLIMITED = {
@@ -33,7 +33,7 @@ _TABLE_LOCK = """    if exists (select from pg_class where oid = to_regclass({te
     end if;"""
 # A look at 900 rows: the usual 30,000 of a wide table would take longer than many a step. Of one that is found by its
 # keys, a look at all columns would too.
-_ANALYZE = """do $analyze$
+_ANALYZE = """do {tag}
 declare
     usual text := current_setting('default_statistics_target');
 begin
@@ -41,8 +41,8 @@ begin
     {analyze};
     perform set_config('default_statistics_target', usual, true);
 end
-$analyze$"""
-_BY_KEYS = """execute 'analyze {name} (' || (
+{tag}"""
+_BY_KEYS = """execute {analyze} || (
         select string_agg(quote_ident(attname), ', ') from pg_attribute
         where attrelid = {as_text}::regclass and attnum > 0
             and (attname = any (array[{keys}]) or starts_with(attname, {prefix}))
@@ -86,7 +86,7 @@ _VERSION_TYPES = (
     *("integer", "bigint", "numeric", "text", "date"),
     *("timestamp without time zone", "timestamp with time zone"),
 )
-_EMPTY_VIEW = """do $version$
+_EMPTY_VIEW = """do {tag}
 declare
     candidate text;
     fitting text := 'text';
@@ -94,14 +94,11 @@ declare
 begin
     foreach candidate in array array[{types}] loop
         begin
-            execute $made$create temporary table {name} on commit drop as select cast(null as $made$
-                || candidate || ') as {column} where false';
-            execute $asked$create temporary table {asked} on commit drop as
-{query}
-with no data$asked$;
+            execute {made} || candidate || {called};
+            execute {filled};
             select format_type(atttypid, atttypmod) into found
             from pg_attribute where attrelid = {asked_as_text}::regclass and attnum = 1;
-            execute $made$drop table {asked}$made$;
+            drop table {asked};
             if found = candidate then
                 return;
             end if;
@@ -111,10 +108,9 @@ with no data$asked$;
             null;
         end;
     end loop;
-    execute $made$create temporary table {name} on commit drop as select cast(null as $made$
-        || fitting || ') as {column} where false';
+    execute {made} || fitting || {called};
 end
-$version$"""
+{tag}"""
 # All at once, and each alone where that fails. The answers are a setting of the transaction: a table would cost more
 # than all that is asked.
 _TRIED = """drop table if exists {asked};
@@ -189,10 +185,10 @@ def _unquoted(name: str) -> str:
     return name.removeprefix('"').removesuffix('"').replace('""', '"')
 
 
-def _tag(sql: str) -> str:
-    """Return a quote for a block that SQL text does not hold."""
-    numbers = (f"${names.PREFIX}{number}$" for number in itertools.count())
-    return next(tag for tag in numbers if tag not in sql)
+def _tag(*held: str, word: str = f"{names.PREFIX}0") -> str:
+    """Return a quote for a block, of a word, that none of the texts has which the block holds."""
+    tags = itertools.chain([f"${word}$"], (f"${word}{number}$" for number in itertools.count(1)))
+    return next(tag for tag in tags if not any(tag in sql for sql in held))
 
 
 def _by_places(sql: str) -> str:
@@ -291,7 +287,8 @@ class Postgres(Engine):
 
     def is_orderable(self, type_name: str) -> bool:
         """Whether values of a type have an order, and a greatest one can be found."""
-        return _bare(type_name).removesuffix("[]").startswith(_ORDERED)
+        head = _bare(type_name).removesuffix("[]")
+        return head in _ORDERED or head.partition(" ")[0] in _TIMES
 
     def has_equality(self, type_name: str) -> bool:
         """Whether values of a type can be joined by."""
@@ -300,8 +297,8 @@ class Postgres(Engine):
     def distance_of(self, type_name: str) -> str:
         """Return what a distance between two values is."""
         head = _bare(type_name)
-        if head.startswith(("date", "timestamp")):
-            return "interval"
+        if head.partition(" ")[0] in {"date", "timestamp"}:
+            return "" if head.endswith("[]") else "interval"
         return "number" if head in _NUMBERS else ""
 
     def widens(self, stored: str, incoming: str) -> bool:
@@ -333,9 +330,10 @@ class Postgres(Engine):
         The advisory lock is for tables that do not exist yet. Reading goes on.
         """
         there = "\n".join(_TABLE_LOCK.format(name=name, text=text(name)) for name in (target, companion))
+        tag = _tag(there, word="lock")
         return (
             f"select pg_advisory_xact_lock(hashtextextended({text(target)}, 0));\n"
-            f"do $lock$\nbegin\n{there}\nend\n$lock$"
+            f"do {tag}\nbegin\n{there}\nend\n{tag}"
         )
 
     def lock_log(self, relation: str) -> str:
@@ -385,7 +383,7 @@ order by attnum"""
             together=filled(together),
             alone=", ".join(map(filled, alone)),
             count=len(alone),
-            tag=_tag(together),
+            tag=_tag(asked, together, *alone),
         )
 
     def create_working(self, name: str, query: Query, *, keys: Sequence[str] = ()) -> str:
@@ -394,8 +392,11 @@ order by attnum"""
         if keys:
             listed = ", ".join(text(_unquoted(key)) for key in keys)
             own = text(names.PREFIX)
-            analyze = _BY_KEYS.format(name=name, as_text=text(name), keys=listed, prefix=own)
-        return f"{self.create_scanned(name, query)};\n{_ANALYZE.format(analyze=analyze)}"
+            analyze = _BY_KEYS.format(
+                analyze=text(f"{analyze} ("), as_text=text(name), keys=listed, prefix=own
+            )
+        told = _ANALYZE.format(tag=_tag(analyze, word="analyze"), analyze=analyze)
+        return f"{self.create_scanned(name, query)};\n{told}"
 
     def create_scanned(self, name: str, query: Query) -> str:
         """Return the statement that fills a working table; of how many rows it has the pages tell enough."""
@@ -421,7 +422,13 @@ order by attnum"""
         types = ", ".join(map(text, _VERSION_TYPES))
         asked = self.working(names.DESCRIBED)
         return _EMPTY_VIEW.format(
-            name=name, column=column, query=query, types=types, asked=asked, asked_as_text=text(asked)
+            tag=_tag(name, column, query, word="version"),
+            made=text(f"create temporary table {name} on commit drop as select cast(null as "),
+            called=text(f") as {column} where false"),
+            filled=text(f"create temporary table {asked} on commit drop as\n{query}\nwith no data"),
+            types=types,
+            asked=asked,
+            asked_as_text=text(asked),
         )
 
     def free_view(self, name: str) -> str:
@@ -453,7 +460,9 @@ order by attnum"""
         renamed = f"alter type {old} rename to {name};" if old != place else ""
         moved = f"alter type {place} set schema {self.quote(schema)};" if schema else ""
         there = f"if to_regtype({text(old)}) is not null then"
-        return f"do $move$\nbegin\n{there}\n{renamed}\n{moved}\nend if;\nend\n$move$"
+        body = f"begin\n{there}\n{renamed}\n{moved}\nend if;\nend"
+        tag = _tag(body, word="move")
+        return f"do {tag}\n{body}\n{tag}"
 
     def create_type(self, name: str, fields: dict[str, str]) -> str:
         """Return the statements that make a composite type anew; text in it is ordered by bytes."""
@@ -515,7 +524,7 @@ from gone"""
         """Return the block that changes rows where they are; where that cannot be, they go and come anew."""
         sql = query.render()
         return _OVERWRITTEN.format(
-            tag=_tag(sql),
+            tag=_tag(sql, relation, same_key, *columns),
             written=f"{names.PREFIX}written",
             relation=relation,
             query=indented(sql),

@@ -877,6 +877,18 @@ _NOT_HERE = {
 }
 # What macros of dbt and of adapters read without declaring it, and looks like an option of ours.
 _LIKE_OURS = frozenset({"incremental_predicates", "on_configuration_change", "runtime_version"})
+# Where tables lie and how, as adapters are told: dbt passes over what is for another one, so that one model is for all.
+_OF_ADAPTERS = {
+    "spark": "file_format location_root partition_by clustered_by buckets tblproperties",
+    "databricks": "liquid_clustered_by auto_liquid_cluster databricks_tags compression",
+    "postgres": "unlogged indexes",
+    "redshift": "dist sort sort_type bind backup",
+    "snowflake": "cluster_by automatic_clustering transient copy_grants query_tag snowflake_warehouse table_format"
+    " external_volume base_location_root base_location_subpath",
+    "bigquery": "labels kms_key_name hours_to_expiration require_partition_filter partition_expiration_days",
+    "trino": "properties",
+    "duckdb": "partitioned_by",
+}
 _TRACKING = ("track_history_column_list", "track_history_except_column_list")
 _EXCLUSIVE = (
     ("column_list", "except_column_list"),
@@ -988,7 +1000,7 @@ def unknown_options(
     elsewhere: frozenset[str] | None = frozenset(),
 ) -> dict[str, str]:
     """Return a problem for each name in the configuration `of` something that nobody understands."""
-    problems = {}
+    problems, known = {}, known.union(*map(str.split, _OF_ADAPTERS.values()))
     for name, value in config.items():
         if name in options or value is None or name in {names.FLOWS, names.READS}:
             continue

@@ -80,10 +80,14 @@ def test_all_bad_models_in_one_message(shop: Project) -> None:
         "indexes=[{'columns': ['id']}], persist_docs={'relation': true}, sql_header='set threads = 1;'",
         "partitioned_by='id', incremental_predicates=['x'], merge_update_condition='x'",
         "meta={'owner': 'me', 'sequence': 1, 'columns': []}",
+        "file_format='iceberg', partition_by=['bucket(8, id)'], tblproperties={'a': 'b'}, cluster_by=['id'], dist='id'",
     ],
 )
 def test_options_of_others_pass(shop: Project, options: str) -> None:
-    """What dbt, the adapter or one of their macros understands is nothing unknown, nor is anything in meta."""
+    """What dbt, an adapter or one of its macros understands is nothing unknown, nor is anything in meta.
+
+    A model may be for several engines, and say how its table lies on each.
+    """
     shop.write("models/good.sql", GOOD % f", {options}")
     shop.succeed("parse")
     shop.succeed("--no-write-json", "run")

@@ -16,6 +16,10 @@ _MOST_LISTED = 20
 ANOTHER_RUN = "another run of it"
 # The rest of a statement, where a quote of the user's is not closed.
 _OURS = re.compile(rf" at or near \".*{names.PREFIX}.*", re.DOTALL)
+# What Spark puts before a message, the Java classes that it went through, and behind it, its plan or the statement.
+_SPARKS = re.compile(
+    r"^.*\b(?:\w+\.){2,}\w+Exception: |; line \d+ pos \d+;.*|\s*\(line \d+, pos \d+\)\s+== SQL.*"
+)
 
 
 class AutoCdcError(Exception):
@@ -65,4 +69,4 @@ def said_by(engine: str, error: Exception | str) -> str:
     lines = [line.strip() for line in str(error).splitlines()]
     kept = [line for line in lines if line and not line.endswith(" Error")]
     ends = next((number for number, line in enumerate(kept) if line.startswith("LINE ")), len(kept))
-    return f"{engine} says: {_OURS.sub('', ' '.join(kept[:ends]))}"
+    return f"{engine} says: {_SPARKS.sub('', _OURS.sub('', ' '.join(kept[:ends])))}"

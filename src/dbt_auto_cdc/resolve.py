@@ -657,13 +657,17 @@ class _Resolver:
         facts["stored_as_scd_type"] = (recorded.scd_type, spec.stored_as_scd_type)
         if len(keys) == len(spec.keys):
             facts[spec.KEYS] = (listed(recorded.keys), listed(name for name, _ in _by_name(keys)))
-        if self.state.copied is None:
-            facts |= self._types_of_last_run(recorded, keys)
         if recorded.scd_type == spec.stored_as_scd_type:
             facts["tracking"] = (_tracking(recorded.track_history), _tracking(spec.track_history))
+        # Who changed an option may mean to rebuild; a type changes by itself, and to rebuild may lose the history.
+        self._refuse_changed(facts, "rebuild the target with --full-refresh, or change it back")
+        if self.state.copied is None:
+            instead = "change it back or cast it in the model, or rebuild the target with --full-refresh"
+            self._refuse_changed(self._types_of_last_run(recorded, keys), instead)
+
+    def _refuse_changed(self, facts: dict[str, tuple[str, str]], instead: str) -> None:
         self.problems += [
-            f"{what} was {was} in the last run and is {now} now; rebuild the target with --full-refresh, or"
-            f" change it back"
+            f"{what} was {was} in the last run and is {now} now; {instead}"
             for what, (was, now) in facts.items()
             if was != now
         ]

@@ -14,6 +14,10 @@ from dbt_auto_cdc.flows import Flow
 from dbt_auto_cdc.reads import Read
 from dbt_auto_cdc.spec import PARTIAL, Spec
 
+_INSTEAD = {
+    "adopt": "let the model read the old history as events: docs/guides/moving-in.md says how, under Without adoption"
+}
+
 
 def problems_of(engine: Engine, spec: Spec, *, flows: Sequence[Flow], reads: Sequence[Read]) -> list[str]:
     """Return what a model asks for that its engine does not serve."""
@@ -61,5 +65,5 @@ def lacks(engine: Engine) -> list[str]:
 def refuse_operation(engine: Engine, name: str, operation: str) -> None:
     """Refuse an operation whose statements have to be one transaction, where there are none."""
     if not engine.transactions:
-        problem = f"the operation {operation} is not served on {engine.name}; use another engine for it"
-        raise AutoCdcError(name, [problem])
+        instead = _INSTEAD.get(operation, "use another engine for it")
+        raise AutoCdcError(name, [f"the operation {operation} is not served on {engine.name}; {instead}"])

@@ -20,6 +20,7 @@ FIRST = ("('n', 1, 1, 1.5)", "('n', 1, 1, 2.5)", "('s', 1, 1, 3.5)", "(null, 2, 
 USING: dict[str, Any] = {"replace_using": ["region"], "sequence_by": "seq"}
 WHERE: dict[str, Any] = {"replace_where": "day >= 1"}
 AGAIN = "; rebuild the target with --full-refresh, or change it back"
+CAST = "; change it back or cast it in the model, or rebuild the target with --full-refresh"
 
 
 def first_run(connection: Connection, materialized: str, *rows: str) -> Kept:
@@ -163,7 +164,7 @@ def test_changes_of_replace_using(using: Kept) -> None:
     """Was and is for keys, their types, the sequence's type and the materialization."""
     said = f"replace_using was region in the last run and is day, region now{AGAIN}"
     assert said == using.problem({**USING, "replace_using": ["region", "day"]})
-    said = here(f"the type of sequence_by was BIGINT in the last run and is INTEGER now{AGAIN}")
+    said = here(f"the type of sequence_by was BIGINT in the last run and is INTEGER now{CAST}")
     assert said == using.problem({**USING, "sequence_by": "day"})
     sql = with_values(using.connection, "feed", region="1")
     assert here("key column region was VARCHAR and is now INTEGER") in using.problem(USING, sql=sql)

@@ -5,6 +5,7 @@ Straight on DuckDB. Not here: what the parser of the options refuses alone (`uni
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,7 @@ FIRST = "(1, 'n', 'Oslo', 'a', 10), (2, 'n', 'Rome', 'a', 10), (3, 's', 'Bari', 
 SCD1: dict[str, Any] = {"keys": ["id"], "snapshot_version": "v", "stored_as_scd_type": 1}
 SCD2: dict[str, Any] = {**SCD1, "stored_as_scd_type": 2, "track_history_except_column_list": ["note"]}
 AGAIN = "; rebuild the target with --full-refresh, or change it back"
+CAST = "; change it back or cast it in the model, or rebuild the target with --full-refresh"
 
 
 def kept(connection: Connection, config: dict[str, Any]) -> Kept:
@@ -159,7 +161,7 @@ def test_no_version(target: Kept, config: dict[str, Any]) -> None:
 )
 def test_a_version_of_another_type(target: Kept, config: dict[str, Any], version: str, now: str) -> None:
     """Was and is, for a column, an expression and a fixed version; also where every value would survive."""
-    said = here(f"the type of snapshot_version was BIGINT in the last run and is {now} now{AGAIN}")
+    said = here(f"the type of snapshot_version was BIGINT in the last run and is {now} now{CAST}")
     version = spoken(target.connection, version)
     assert said == target.problem({**config, "snapshot_version": version, "except_column_list": ["v"]})
 
@@ -168,7 +170,7 @@ def test_a_version_column_that_widened(target: Kept, config: dict[str, Any]) -> 
     """A version never changes its type."""
     said = target.problem(config, sql=with_values(target.connection, "feed", v="v::numeric(38, 0)"))
     assert said.startswith(here("the type of snapshot_version was BIGINT in the last run and is "))
-    assert said.endswith(AGAIN)
+    assert said.endswith(CAST)
 
 
 def test_late_versions_are_skipped(target: Kept, config: dict[str, Any]) -> None:
@@ -562,7 +564,9 @@ def test_two_open_versions_of_a_key_by_hand(connection: Connection) -> None:
     again = with_values(target.connection, "target", city="'x'")
     target.connection.execute(f"insert into target {again} where id = 1")
     target.feeds(FIRST.replace("10)", "30)").replace("Oslo", "Kiel"))
-    assert "row of the target has bounds that overlap, are empty or lack __START_AT" in target.problem(SCD2)
+    # Where keys and bounds tell a row, two that are alike are counted with each other.
+    said = r"rows? of the target ha(s|ve) bounds that overlap, are empty or lack __START_AT"
+    assert re.search(said, target.problem(SCD2))
 
 
 HISTORY = "select city, __START_AT, __END_AT from target where id = {} order by 2"

@@ -197,7 +197,7 @@ def test_changed_definition(target: Direct) -> None:
     message = refuses(target, as_scd2, events(FIRST))
     assert "stored_as_scd_type was bitemporal in the last run and is 2 now; rebuild the target" in message
     message = refuses(target, {**CONFIG, "system_sequence_by": "cast(st as bigint)"}, events(FIRST))
-    said = "the type of system_sequence_by was INTEGER in the last run and is BIGINT now; rebuild"
+    said = "the type of system_sequence_by was INTEGER in the last run and is BIGINT now; change it back"
     assert here(said) in message
     tracked = {**CONFIG, "track_history_column_list": ["city"]}
     assert "tracking was of all columns in the last run" in refuses(target, tracked, events(FIRST))

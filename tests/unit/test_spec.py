@@ -445,6 +445,12 @@ def test_an_engines_words_are_one_line() -> None:
         'Runtime Error\n  Binder Error: no column "x"!\n  Candidate: "y"\n\n  LINE 3: (x)\n   ^'
     )
     assert 'DuckDB says: Binder Error: no column "x"! Candidate: "y"' == said_by("DuckDB", error)
+    unknown = "[UNRESOLVED_COLUMN] A column with name `x` cannot be resolved."
+    passed = "org.apache.hive.HiveSQLException: Error: [U] org.apache.spark.sql.AnalysisException: "
+    error = f"{passed}{unknown}; line 7 pos 4;"
+    assert f"Spark says: {unknown}" == said_by("Spark", f"{error}\n'Project [id#1L]\n+- SubqueryAlias src")
+    wrong = "[PARSE_SYNTAX_ERROR] Syntax error at or near ')'."
+    assert f"Spark says: {wrong}" == said_by("Spark", f"{wrong}(line 3, pos 4)\n\n== SQL ==\nselect\n----^^^")
 
 
 # -- Expectations ------------------------------------------------------------------------------------------------------

@@ -138,6 +138,15 @@ def one_of(*allowed: str) -> Callable[[object], str]:
 _INTERVAL = re.compile(r"^\s*(\d+)\s*(second|minute|hour|day|week)s?\s*$", re.IGNORECASE)
 
 
+class _Interval(timedelta):
+    """An interval that is told as it was written."""
+
+    written: str
+
+    def __str__(self) -> str:
+        return self.written
+
+
 def distance(value: object) -> int | float | timedelta:
     """Return a distance between two places in an order: a number, or an interval written as text."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
@@ -148,7 +157,9 @@ def distance(value: object) -> int | float | timedelta:
             f"is {value!r}; write a number for a numeric sequence or, for a date or timestamp, text like '2 days', in"
             f" seconds, minutes, hours, days or weeks"
         )
-    return timedelta(**{interval[2].lower() + "s": int(interval[1])})
+    found = _Interval(**{interval[2].lower() + "s": int(interval[1])})
+    found.written = interval[0].strip()
+    return found
 
 
 def instead_of_distance(given: float | timedelta, wanted: str) -> str:

@@ -357,7 +357,7 @@ def test_sequences_without_order(
 @pytest.mark.parametrize(
     ("sequence", "retention", "said"),
     [
-        ("seq", "2 days", "is 2 days, 0:00:00, but sequence_by has type BIGINT; write a number like 1000"),
+        ("seq", "36 hours", "is 36 hours, but sequence_by has type BIGINT; write a number like 1000"),
         (
             A_TIME,
             5,

@@ -129,7 +129,7 @@ class Direct:
         if not engine_of(self.connection).transactions:
             yield
             return
-        self._plain.execute("begin")
+        self._plain.execute(bridge.begin(adapter_type=adapter_of(self.connection)) or "begin")
         try:
             yield
         except BaseException:

@@ -9,6 +9,7 @@
   {% else %}
     {% do auto_cdc._python().look_again(adapter_type=adapter.type(), adapter=adapter, relation=target) %}
   {% endif %}
+  {% do auto_cdc._begin_run() %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% do auto_cdc._send_header() %}

@@ -366,7 +366,7 @@ def _left_over(model: Model, schema: Sequence[str], run_id: str) -> tuple[str, .
 
 
 def begin(*, adapter_type: str) -> str:
-    """Return the statement that opens a transaction where dbt does not; empty where it does."""
+    """Return the statements that open a transaction where dbt does not; empty where it does."""
     engine = engine_for(adapter_type)
     return engine.begin if engine else ""
 

@@ -454,6 +454,51 @@ def test_arrays_that_events_leave_out(connection: Connection) -> None:
         assert expected == connection.execute(kept).fetchall()
 
 
+@pytest.mark.parametrize("kind", ["double precision[]", "real[]", "text"])
+@pytest.mark.parametrize("scd_type", [1, 2, "bitemporal"])
+def test_floats_keep_their_digits(connection: Connection, kind: str, scd_type: int | str) -> None:
+    """What is carried on is the very value, also where the role has floats shown with few digits."""
+    connection.execute("set extra_float_digits = -3")
+    exact = "cast(1 as double precision) / 3"
+    value = f"cast(array[{exact}] as {kind})" if kind.endswith("[]") else f"cast({exact} as text)"
+    connection.execute(f"create table sent as select 1 as id, {value} as v, 1 as n, 1 as seq")
+    connection.execute("create table feed as select * from sent")
+    options = {**OPTIONS, "stored_as_scd_type": scd_type, "ignore_null_updates": True}
+    options |= {"system_sequence_by": "seq"} if scd_type == "bitemporal" else {}
+    target = Direct(connection)
+    for n in (2, 3):
+        target.run({**options, "except_column_list": ["seq"]})
+        connection.execute(f"update feed set v = null, n = {n}, seq = {n}")
+    assert "-3" == connection.execute("show extra_float_digits").fetchall()[0][0]
+    lost = "select count(*) from target as tgt, sent where tgt.v is distinct from sent.v"
+    if kind != "text":
+        assert [(0,)] == connection.execute(lost).fetchall()
+
+
+def test_points_that_are_alike(connection: Connection) -> None:
+    """Two points that differ in their last digits are two values, also where few digits are shown."""
+    connection.execute("set extra_float_digits = 0")
+    point = "point(cast(0.1 as double precision) {}, 0)"
+    for sequence, more in ((1, "+ 0.2"), (2, "* 3"), (3, "+ cast(0.2 as double precision)")):
+        sql = f"select 1 as id, {point.format(more)} as v, {sequence} as seq"
+        Direct(connection).run(SCD2, sql=sql)
+    sql = "select 1 as id, point(0.3, 0) as v, 4 as seq"
+    Direct(connection).run(SCD2, sql=sql)
+    assert [(1, 4), (4, None)] == connection.execute(
+        "select __start_at, __end_at from target order by 1"
+    ).fetchall()
+
+
+def test_float_offsets_keep_their_digits(connection: Connection) -> None:
+    """A stream goes on behind the very row that it read last."""
+    connection.execute("set extra_float_digits = 0")
+    connection.execute("create table feed as select cast(1 as double precision) / 3 as place, 1 as n")
+    target = Direct(connection, materialized="append_flow")
+    for added in (1, 0):
+        sql = f"select n from {stream('feed', offset='place')}"
+        assert added == target.run(APPENDS, sql=sql).figures["num_output_rows"]
+
+
 def test_arrays_as_keys(connection: Connection) -> None:
     """A key may be an array: none, an empty one and one of nulls are three keys."""
     columns = {"tags": "INTEGER[]", "n": "INTEGER", "seq": "BIGINT"}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from tests import databases
 
@@ -40,10 +41,36 @@ def history(project: Project, table: str = "cities") -> list[tuple[Any, ...]]:
     return project.query(f"select id, city, __start_at, __end_at from {table} order by id, __start_at")
 
 
-@pytest.mark.parametrize("there", [False, True])
-def test_two_processes_at_once(project: Project, there: bool) -> None:
-    """Two dbt commands on one model, the first of its life or a later one: one waits, and both are right."""
-    write(project)
+def as_role(project: Project, name: str, setting: str) -> None:
+    """Let the project's commands be those of a role that has a setting of its own."""
+    project.execute(f"drop role if exists {name}")
+    project.execute(f"create role {name} superuser login")
+    project.execute(f"alter role {name} set {setting}")
+    profile = project.root / "profiles.yml"
+    given = yaml.safe_load(profile.read_text())
+    for output in next(iter(given.values()))["outputs"].values():
+        output["user"] = name
+    profile.write_text(yaml.safe_dump(given))
+
+
+@pytest.mark.parametrize(
+    ("there", "level"),
+    [
+        (False, "read committed"),
+        (True, "read committed"),
+        (False, "repeatable read"),
+        (True, "serializable"),
+    ],
+)
+def test_two_processes_at_once(project: Project, there: bool, level: str) -> None:
+    """Two dbt commands on one model, the first of its life or a later one: one waits, and both are right.
+
+    So it is where transactions of the role see what was there when they began, also if the model asks for something
+    before the run and a hook in it.
+    """
+    asks = "{% if execute %}{% do run_query('select 1') %}{% endif %}"
+    write(project, f"{SCD2}, pre_hook='select count(*) from feed'", f"{asks} select * from feed")
+    as_role(project, "careful", f"default_transaction_isolation = '{level}'")
     arrive(project, *ROWS)
     if there:
         project.succeed("run")
@@ -320,3 +347,16 @@ def test_a_hook_outside_the_transaction(project: Project) -> None:
     assert "different events at one sequence" in project.fail("run")
     assert before == project.query("select ctid::text, * from cities__auto_cdc")
     assert [(2,)] == project.query("select count(*) from noticed")
+
+
+@pytest.mark.parametrize("hook", ["", "set local lock_timeout = '300ms'"])
+def test_a_run_that_must_not_wait(project: Project, hook: str) -> None:
+    """How long a run waits for another is bounded by the role or by a hook."""
+    write(project, f'{SCD2}, pre_hook="{hook}"' if hook else SCD2)
+    arrive(project, *ROWS)
+    place = f'"{databases.POSTGRES["AUTO_CDC_POSTGRES_DATABASE"]}"."{project.schema}"."cities"'
+    if not hook:
+        as_role(project, "hasty", "lock_timeout = '300ms'")
+    with project._connection() as connection, databases.held(connection, place):
+        assert "lock timeout" in project.fail("run")
+    project.succeed("run")

@@ -28,6 +28,11 @@ _UNLIMITED = {
     "double precision": {"real", "smallint", "integer"},
     "timestamp without time zone": {"date"},
 }
+# Each statement of a run has to see what others have committed, above all the one behind the lock that waited for them:
+# the role's own level is taken back before a query fixes what is seen. Where the text of floats has few digits, two
+# values have one text, and a value that is carried as text is another one.
+_BEGIN = """begin isolation level read committed;
+set local extra_float_digits = 1"""
 _TABLE_LOCK = """    if exists (select from pg_class where oid = to_regclass({text}) and relkind in ('r', 'p')) then
         lock table {name} in share row exclusive mode;
     end if;"""
@@ -325,14 +330,15 @@ class Postgres(Engine):
     # statements
 
     def lock(self, target: str, companion: str) -> str:
-        """Return the statement that lets one run of a model wait for another, and keeps the rows in their places.
+        """Return the statements that let one run of a model wait for another, and keep the rows in their places.
 
-        The advisory lock is for tables that do not exist yet. Reading goes on.
+        The advisory lock is for tables that do not exist yet. Reading goes on. The transaction is open already but for
+        that of a later turn.
         """
         there = "\n".join(_TABLE_LOCK.format(name=name, text=text(name)) for name in (target, companion))
         tag = _tag(there, word="lock")
         return (
-            f"select pg_advisory_xact_lock(hashtextextended({text(target)}, 0));\n"
+            f"{_BEGIN};\nselect pg_advisory_xact_lock(hashtextextended({text(target)}, 0));\n"
             f"do {tag}\nbegin\n{there}\nend\n{tag}"
         )
 
@@ -544,7 +550,8 @@ from gone"""
 
 
 # dbt-postgres leaves BEGIN to its client, which does not notice that dbt commits by a statement of its own: what
-# follows a commit, of a hook or of a turn before, would commit itself.
+# follows a commit, of a hook or of a turn before, would commit itself. And the client opens a transaction for any query
+# of a model's Jinja, which dbt knows nothing of: its end is that of another level.
 ENGINE = Postgres(
     name="PostgreSQL",
     locator="ctid",
@@ -552,7 +559,7 @@ ENGINE = Postgres(
     identifier_limit=63,
     comparable_structs=True,
     named_structs=True,
-    begin="begin",
+    begin=f"commit;\n{_BEGIN}",
     overwrites=True,
     loses_lengths=True,
     moves_tables=True,

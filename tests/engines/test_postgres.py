@@ -705,3 +705,56 @@ def test_types_whose_names_begin_like_others(connection: Connection, kind: str, 
         materialized, options = "replace_using", {"replace_using": ["id"], "sequence_by": "seq"}
     with pytest.raises(AutoCdcError, match=rf"sequence_by has type {re.escape(kind)}, which has no order"):
         Direct(connection, materialized=materialized).run(options, sql=sql)
+
+
+@pytest.mark.parametrize("scd_type", [1, 2])
+def test_domains_are_seen_through(connection: Connection, scd_type: int) -> None:
+    """A domain over a type, or over another domain, is treated as what it is in the end."""
+    connection.execute("create domain document as json")
+    connection.execute("create domain letter as document check (value is not null or value is null)")
+    connection.execute("create domain tags as varchar(9)[]")
+    connection.execute("create domain place as point")
+    value = (
+        """cast('{{"a": 1,{space}"b": 2}}' as letter) as doc, array[cast('[1,{space}2]' as letter)] as docs,"""
+        " cast('{{a,b}}' as tags) as tags, cast('(1,2)' as place) as place, array[cast('(1,2)' as place)] as places"
+    )
+    target = Direct(connection)
+    options = {**SCD2, "stored_as_scd_type": scd_type, "change_data_feed": True}
+    for sequence in (1, 2):
+        rows = [
+            f"select 1 as id, {value.format(space=' ' * n)}, {sequence} as seq"
+            for n in (sequence, sequence + 1)
+        ]
+        target.run(options, sql=" union all ".join(rows))
+    changes = "select count(*) from target__auto_cdc_changes"
+    assert [(1,)] == connection.execute(changes).fetchall()
+    assert "letter /* json */" == columns_of(connection, "target")["doc"]
+    partial = Direct(connection, "partial")
+    columns = "id, n, seq, tags" if scd_type == 1 else "id, seq, tags"
+    for sequence, tags in ((1, "'{a,b}'"), (2, "null")):
+        event = f"select 1 as id, {sequence} as n, {sequence} as seq, cast({tags} as tags) as tags"
+        sql = f"select {columns} from ({event}) as f"
+        partial.run({**OPTIONS, "stored_as_scd_type": scd_type, "ignore_null_updates": True}, sql=sql)
+    assert [(["a", "b"],)] == connection.execute("select distinct tags from partial").fetchall()
+    for key in ("doc", "docs", "place", "places"):
+        said = rf"keys names {key}, of type .*, which PostgreSQL cannot look for; cast it"
+        with pytest.raises(AutoCdcError, match=said):
+            Direct(connection, "other").run({**OPTIONS, "keys": [key]}, sql=rows[0])
+
+
+def test_text_without_regard_to_case(connection: Connection) -> None:
+    """Its order is not that of other engines: it is refused as a sequence, and compared by its bytes as a value."""
+    if not connection.execute("select 1 from pg_available_extensions where name = 'citext'").fetchall():
+        pytest.skip("this server has no citext")
+    connection.execute("create extension if not exists citext schema pg_catalog")
+    connection.execute("create domain word as citext")
+    for kind in ("citext", "word"):
+        sql = f"select 1 as id, cast('{{}}' as {kind}) as word, cast('B' as {kind}) as of_words, {{}} as seq"
+        refused = sql.format("a", 1)
+        for by in ("of_words", ["of_words", "seq"]):
+            with pytest.raises(AutoCdcError, match=r"sequence_by has type .*, which has no order"):
+                Direct(connection).run({**OPTIONS, "sequence_by": by}, sql=refused)
+        history = Direct(connection, f"of_{kind}")
+        for word, sequence in (("a", 1), ("A", 2)):
+            history.run(SCD2, sql=sql.format(word, sequence))
+        assert 2 == len(history.rows())

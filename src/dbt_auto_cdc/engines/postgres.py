@@ -13,7 +13,7 @@ from dbt_auto_cdc import names
 from dbt_auto_cdc.engines.base import Engine
 from dbt_auto_cdc.sql import Query, indented, named, text
 
-_TEXTS = ("text", "character varying", "character", "citext", "name")
+_TEXTS = ("text", "character varying", "character", "name")
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision")
 _TIMES = ("date", "time", "timestamp", "interval")
 # Types with an order, whose greatest value every release can tell, but for times, which have more words than one.
@@ -128,7 +128,7 @@ declare
 begin
     begin
         execute {together};
-        select jsonb_agg(jsonb_build_array(format_type(atttypid, atttypmod), null) order by attnum) into answers
+        select jsonb_agg(jsonb_build_array({kind}, null) order by attnum) into answers
         from (
             select * from pg_attribute where attrelid = {asked_text}::regclass order by attnum desc limit {count}
         ) as of_the_options;
@@ -140,7 +140,7 @@ begin
             said := null;
             begin
                 execute tried;
-                select format_type(atttypid, atttypmod) into found
+                select {kind} into found
                 from pg_attribute where attrelid = {asked_text}::regclass order by attnum desc limit 1;
                 drop table {asked};
             exception when others then
@@ -155,13 +155,32 @@ end
 select number - 1 as number, answer ->> 0 as kind, answer ->> 1 as refusal
 from jsonb_array_elements(cast(current_setting({answers}) as jsonb)) with ordinality as told (answer, number)
 order by number"""
+# Behind a domain, or an array of one, stands in a comment what it is in the end.
+_TYPE = """format_type({of}atttypid, {of}atttypmod) || coalesce((
+    with recursive inside (kind, modifier, list, step, is_domain) as (
+        select {of}atttypid, {of}atttypmod, '', 0, false
+        union all
+        select
+            case when typtype = 'd' then typbasetype else typelem end,
+            case when typtype = 'd' then typtypmod else modifier end,
+            case when typtype = 'd' then list else '[]' end,
+            step + 1,
+            is_domain or typtype = 'd'
+        from inside
+        join pg_type on pg_type.oid = kind
+        where typtype = 'd' or (typcategory = 'A' and typlen = -1 and typelem <> 0)
+    )
+    select ' /* ' || replace(format_type(kind, modifier), '*', '') || list || ' */'
+    from inside where is_domain order by step desc limit 1
+), '')"""
+_OF_A_DOMAIN = re.compile(r".* /\* (?P<base>.*) \*/", re.DOTALL)
 # A text that is ordered by bytes is told as one of collation C, whatever it is called.
 _STORED = """select '=' || att.attname, case
     when typ.typtype = 'c' then (
         select 'row(' || string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' order by attnum) || ')'
         from pg_attribute where attrelid = typ.typrelid and attnum > 0 and not attisdropped
     )
-    else format_type(att.atttypid, att.atttypmod) || case
+    else {kind} || case
         when case coll.collname when 'default' then db.datcollate else coll.collname end
             in ('C', 'POSIX', 'ucs_basic', 'C.utf8', 'C.UTF-8') then ' collate "C"'
         else ''
@@ -179,6 +198,12 @@ _PARAMETERS = re.compile(r"\((?P<inside>[\d, -]+)\)")
 def _bare(type_name: str) -> str:
     """Return a type without its length, precision or scale: `timestamp with time zone`."""
     return _PARAMETERS.sub("", type_name.lower())
+
+
+def _base(type_name: str) -> str:
+    """Return the same of what a domain, and each one it is over, is in the end."""
+    found = _OF_A_DOMAIN.fullmatch(type_name)
+    return _bare(found["base"] if found else type_name)
 
 
 def _parameters(type_name: str) -> tuple[int, ...]:
@@ -225,13 +250,13 @@ class Postgres(Engine):
 
         Of arrays a null would be the same as an empty one.
         """
-        if type_name.endswith("[]"):
+        if _base(type_name).endswith("[]"):
             left, right = f"cast({left} as text)", f"cast({right} as text)"
         return f"array[{left}] = array[{right}]"
 
     def latest(self, value: str, type_name: str, *, order: list[str], where: str) -> str:
         """Return the aggregate of a group's first value by an order; arrays as text, for `array_agg` joins them."""
-        if not type_name.endswith("[]"):
+        if not _base(type_name).endswith("[]"):
             return super().latest(value, type_name, order=order, where=where)
         found = super().latest(f"cast({value} as text)", "text", order=order, where=where)
         return f"cast({found} as {type_name})"
@@ -249,15 +274,18 @@ class Postgres(Engine):
 
     def carried(self, value: str, type_name: str, *, where: str, window: str) -> str:
         """Return the value of the last row for which a condition is true; arrays as text, as above."""
-        if not type_name.endswith("[]"):
+        if not _base(type_name).endswith("[]"):
             return super().carried(value, type_name, where=where, window=window)
         found = super().carried(f"cast({value} as text)", "text", where=where, window=window)
         return f"cast({found} as {type_name})"
 
     def comparable(self, expression: str, type_name: str) -> str:
         """Return the expression in a form with equality and order: json as its value, text by its bytes."""
-        head = _bare(type_name)
+        head = _base(type_name)
         element = head.removesuffix("[]")
+        if element != head and head != _bare(type_name):
+            # No array of a domain is cast to one of another type.
+            expression = f"cast(cast({expression} as text) as {head})"
         if element == "json":
             return f"cast({expression} as jsonb{head[len(element) :]})"
         if element in _INCOMPARABLE:
@@ -291,13 +319,24 @@ class Postgres(Engine):
     # types
 
     def is_orderable(self, type_name: str) -> bool:
-        """Whether values of a type have an order, and a greatest one can be found."""
+        """Whether values of a type have an order, and a greatest one can be found.
+
+        That of `citext` is not the order of its bytes, and whoever reads bounds of that type would have the other one.
+        """
         head = _bare(type_name).removesuffix("[]")
         return head in _ORDERED or head.partition(" ")[0] in _TIMES
 
     def has_equality(self, type_name: str) -> bool:
         """Whether values of a type can be joined by."""
-        return _bare(type_name).removesuffix("[]") not in ("json", *_INCOMPARABLE)
+        return _base(type_name).removesuffix("[]") not in ("json", *_INCOMPARABLE)
+
+    def is_condition(self, type_name: str) -> bool:
+        """Whether values of a type are true or false."""
+        return super().is_condition(_base(type_name))
+
+    def is_text_list(self, type_name: str) -> bool:
+        """Whether values of a type are lists of text."""
+        return super().is_text_list(_base(type_name))
 
     def distance_of(self, type_name: str) -> str:
         """Return what a distance between two values is."""
@@ -362,14 +401,14 @@ with no data;
 
     def describe_relation(self, relation: str) -> str:
         """Return the query of the columns of a relation."""
-        return f"""select '=' || attname, format_type(atttypid, atttypmod)
+        return f"""select '=' || attname, {_TYPE.format(of="")}
 from pg_attribute
 where attrelid = {text(relation)}::regclass and attnum > 0 and not attisdropped
 order by attnum"""
 
     def describe_stored(self, relation: str) -> str:
         """Return the query of the columns of a table: whether text is ordered by bytes, and the fields of rows."""
-        return _STORED.format(relation=text(relation))
+        return _STORED.format(relation=text(relation), kind=_TYPE.format(of="att."))
 
     def expect(self, query: str) -> str:
         """Return the statement that shows how a query would be read, with how many rows are expected of it."""
@@ -386,6 +425,7 @@ order by attnum"""
             answers=text(names.TRIED),
             asked=asked,
             asked_text=text(asked),
+            kind=_TYPE.format(of=""),
             together=filled(together),
             alone=", ".join(map(filled, alone)),
             count=len(alone),

@@ -495,8 +495,23 @@ def test_float_offsets_keep_their_digits(connection: Connection) -> None:
     connection.execute("create table feed as select cast(1 as double precision) / 3 as place, 1 as n")
     target = Direct(connection, materialized="append_flow")
     for added in (1, 0):
-        sql = f"select n from {stream('feed', offset='place')}"
+        sql = f"select n from {stream('feed', offset='place')} as s"
         assert added == target.run(APPENDS, sql=sql).figures["num_output_rows"]
+
+
+@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamp with time zone"])
+def test_times_as_offsets(connection: Connection, kind: str) -> None:
+    """How far a stream was read is known again by a session that writes days and zones in another way."""
+    target = Direct(connection, materialized="append_flow")
+    sql = f"select n from {stream('feed', offset='place')} as s"
+    connection.execute(
+        f"create table feed as select cast('2026-11-02 06:30:00.000001' as {kind}) as place, 1 as n"
+    )
+    for style in ("SQL, DMY", "SQL, MDY", "German", "ISO, MDY"):
+        connection.execute(f"set datestyle = '{style}'")
+        connection.execute("set timezone = 'Asia/Kolkata'")
+        assert 1 == target.run(APPENDS, sql=sql).figures["num_output_rows"]
+        connection.execute("insert into feed select max(place) + interval '1 day', 1 from feed")
 
 
 def test_arrays_as_keys(connection: Connection) -> None:

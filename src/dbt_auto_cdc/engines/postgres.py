@@ -254,6 +254,16 @@ class Postgres(Engine):
             left, right = f"cast({left} as text)", f"cast({right} as text)"
         return f"array[{left}] = array[{right}]"
 
+    def exactly(self, expression: str, type_name: str) -> str:
+        """Return the expression as text that gives the same value when it is cast back, in whatever session.
+
+        A day is written as the session's `DateStyle` has it, and read by that of another one; a zone by its
+        abbreviation, of which there are several. In json it is not.
+        """
+        if _bare(type_name).partition(" ")[0] not in {"date", "timestamp"}:
+            return super().exactly(expression, type_name)
+        return f"replace(to_jsonb({expression}) #>> '{{}}', 'T', ' ')"
+
     def latest(self, value: str, type_name: str, *, order: list[str], where: str) -> str:
         """Return the aggregate of a group's first value by an order; arrays as text, for `array_agg` joins them."""
         if not _base(type_name).endswith("[]"):

@@ -10,10 +10,10 @@ EXTENSIONS := .venv-extensions
 SPARK_TESTS ?= tests/engines tests/dbt/test_worked_examples.py tests/dbt/test_demo.py::test_build_at_the_root_is_green_twice \
   tests/scenarios/test_cases.py tests/scenarios/test_snapshot_and_replace_cases.py -k "not any_order"
 
-# What Sail is quick enough for beside these. Others are about what is refused there: change feeds, operations, files.
-SAIL_SCENARIOS := append_flow bad_flows bad_input bad_replace bad_snapshots bitemporal dml expectations odd_input partial_updates \
+# Step by step, on Sail and on Spark. Others are about what is refused there: change feeds, operations, files.
+SPARK_SCENARIOS := append_flow bad_flows bad_input bad_replace bad_snapshots bitemporal dml expectations odd_input partial_updates \
   replace snapshots streams
-SAIL_TESTS ?= $(SAIL_SCENARIOS:%=tests/scenarios/test_%.py)
+SPARK_STEPS ?= $(SPARK_SCENARIOS:%=tests/scenarios/test_%.py)
 
 # What was seen to be true on DuckLake; the rest of what DuckDB is tested with is left to try.
 LAKE_SCENARIOS := cases snapshot_and_replace_cases append_flow bad_files bad_flows bad_input bad_replace bad_snapshots bitemporal \
@@ -48,10 +48,10 @@ test-ducklake: $(EXTENSIONS)/.ready ## Test on DuckLake: its catalog on the pack
 	$(EXTENSIONS)/bin/python scripts/with-ducklake $(EXTENSIONS)/bin/pytest -n 2 --engine ducklake $(DUCKLAKE_TESTS)
 
 test-sail: .venv-sail/.ready ## Test the language of Spark on Sail, with Delta tables: a quick check
-	.venv-sail/bin/python scripts/with-spark --sail .venv-sail/bin/pytest -n 2 --engine sail $(SPARK_TESTS) $(SAIL_TESTS)
+	.venv-sail/bin/python scripts/with-spark --sail .venv-sail/bin/pytest -n 2 --engine sail $(SPARK_TESTS) $(SPARK_STEPS)
 
 test-spark: .venv-spark/.ready ## Test on Spark with Iceberg tables; needs Java 8, 11 or 17, and much time
-	.venv-spark/bin/python scripts/with-spark --small .venv-spark/bin/pytest -n 2 --engine spark $(SPARK_TESTS)
+	.venv-spark/bin/python scripts/with-spark --small .venv-spark/bin/pytest -n 2 --engine spark $(SPARK_TESTS) $(SPARK_STEPS)
 
 test-spark-cluster: .venv-spark/.ready ## Test on a Spark of two executors, each a process: the contract and some examples
 	.venv-spark/bin/python scripts/with-spark --cluster .venv-spark/bin/pytest --engine spark $(CLUSTER_TESTS)

@@ -70,7 +70,8 @@ SETUPS = (
     Setup(
         "Spark 3.5 with Iceberg",
         "spark",
-        "**run in part**, by `make test-spark`: the worked examples, random runs, those that are stopped, and two at once"
+        "**run in part**, by `make test-spark`: the worked examples, every mode step by step, random runs, those that are"
+        " stopped, and two at once; a run of every mode on every change"
         " ([what exactly](docs/guides/spark.md#what-is-tested))",
         (("file_format", "iceberg"),),
     ),

@@ -482,13 +482,16 @@ def test_layers_of_a_companion(
 
 @pytest.mark.only_on("spark")
 @pytest.mark.parametrize("mode", MODES)
-def test_how_many_statements(connection: Connection, mode: str) -> None:
+def test_how_many_statements(connection: Connection, oracle: Direct, mode: str) -> None:
     """As many as the manual says, of a first run and of one after another that wrote: each takes a second or more."""
     assert isinstance(connection, Spark)
     target, counted = Direct(connection), []
     for number in range(3):
-        create_table(connection, "feed", COLUMNS, plain(number, mode))
+        for each in (connection, oracle.connection):
+            create_table(each, "feed", COLUMNS, plain(number, mode))
+        oracle.run(MODES[mode])
         before = connection.sent
         target.run(MODES[mode])
         counted.append(connection.sent - before)
+        assert rows(oracle) == rows(target), number
     assert STATEMENTS[mode] == (counted[0], counted[2])

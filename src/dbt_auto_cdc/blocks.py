@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt_auto_cdc.errors import AutoCdcError
-from dbt_auto_cdc.sql import code_of, without_semicolon
+from dbt_auto_cdc.sql import code_of
 
 _BEGIN = "-- auto_cdc: flow "
 _END = "-- auto_cdc: end of flow"
@@ -50,7 +50,7 @@ def marked(block: Block, union: str) -> str:
     """
     header = json.dumps(block.noted)
     joined = f"{union}\n" if union else ""
-    sql = without_semicolon(block.sql).strip("\n")
+    sql = block.sql.strip("\n")
     return f"{joined}select * from ( {_BEGIN}{header}\n{sql}\n{_END}\n) as src\n"
 
 

@@ -183,7 +183,7 @@ def open_model(  # noqa: PLR0913 - one call from Jinja, all by name
     overrides, misled = _overrides(replace_where_overrides, overridable)
     if materialized == "replace_where" and name in overrides:
         options["replace_where"] = overrides[name]
-    sql = without_semicolon(sql)
+    sql = without_semicolon(sql, escapes=engine.escapes)
     found = blocks.cut(name, sql)
     spec, flows, problems = _parsed(materialized, options, config.get("meta"), found, known=known)
     problems += misled if materialized == "replace_where" else []
@@ -457,7 +457,8 @@ def flow(  # noqa: PLR0913 - one call from Jinja, all by name
         raise AutoCdcError(model, wrong)
     union = (engine.union if engine else Engine.union) if before else ""
     before.append(block.noted)
-    return blocks.marked(block, union)
+    sql = without_semicolon(block.sql, escapes=engine is not None and engine.escapes)
+    return blocks.marked(replace(block, sql=sql), union)
 
 
 def has_bounds(*, config: Mapping[str, Any], adapter_type: str, target: str, ask: Ask) -> bool:
@@ -497,7 +498,9 @@ def turns(*, model: Model, entry: Entry, partial: str = "", run_id: str = "") ->
 
 def ask_version(*, turns: Turns, query: str, applying: bool, ask: Ask, send: Send) -> None:
     """Ask a version query for the next version; `applying` tells whether the target that is there goes on."""
-    look_up(turns, without_semicolon(query), applying=applying, ask=ask, send=send)
+    look_up(
+        turns, without_semicolon(query, escapes=turns.engine.escapes), applying=applying, ask=ask, send=send
+    )
 
 
 def version_relation(*, adapter_type: str, identifier: str, target: str, last: bool, run_id: str) -> str:

@@ -45,7 +45,8 @@ class Engine:
     limit. One that `replaces_tables` puts a new table in the place of one that is there at once. One that `adds_apart`
     changes rows faster where none are added in the same statement. `scratch` is where a query's columns are told, by a
     relation beside the target.
-    `moment_type` is the type of a time in UTC. `is_run` says that this repository's tests run on it.
+    `moment_type` is the type of a time in UTC. Where it `escapes`, a backslash in a text takes the next letter.
+    `is_run` says that this repository's tests run on it.
     With `marks_runs` transactions that write the same rows conflict, and those that add the same rows do not: there a
     run that writes also writes the record of its companion anew. `conflict` is a pattern of what an engine says, in
     letters of any case, where it refuses the later of two that wrote the same rows.
@@ -76,6 +77,7 @@ class Engine:
     merges: bool = True
     layout: str = ""
     text_limit: int = 0
+    escapes: bool = False
     scratch: str = ""
     not_served: tuple[str, ...] = ()
     marks_runs: bool = False

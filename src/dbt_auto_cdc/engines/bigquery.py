@@ -123,6 +123,7 @@ ENGINE = BigQuery(
         identifier_limit=300,
         text_type="string",
         moment_type="datetime",
+        escapes=True,
         # No table takes the place of one that is partitioned or clustered by something else.
         replaces_tables=False,
         conflict="could not serialize access to table",

@@ -127,6 +127,7 @@ ENGINE = Redshift(
         replaces_tables=False,
         text_type=_TEXT,
         merges=False,
+        escapes=True,
         text_limit=_LONGEST,
         conflict="serializable isolation violation",
     )

@@ -113,4 +113,4 @@ class Snowflake(Stepwise):
         return f" cluster by ({', '.join(keys)})" if self.layout and keys else ""
 
 
-ENGINE = Snowflake(**facts(name="Snowflake", identifier_limit=255, moment_type="timestamp_ntz"))
+ENGINE = Snowflake(**facts(name="Snowflake", identifier_limit=255, moment_type="timestamp_ntz", escapes=True))

@@ -358,9 +358,11 @@ class Spark(Stepwise):
     def insert(self, relation: str, columns: list[str], query: Query) -> str:
         """Return the statement that adds a query's rows: all of the table's columns, by their names.
 
-        A column that came later lies behind those that come last elsewhere.
+        A column that came later lies behind those that come last elsewhere. None comes on Sail, which does not find
+        names in capitals there.
         """
-        return f"insert into {relation} ({', '.join(columns)})\nselect * from (\n{query.render()}\n) as added"
+        by_name = "" if self.is_sail else f" ({', '.join(columns)})"
+        return f"insert into {relation}{by_name}\nselect * from (\n{query.render()}\n) as added"
 
     def add_column(self, relation: str, column: str, type_name: str) -> str:
         """Return the statement that adds an empty column."""
@@ -389,6 +391,7 @@ ENGINE = Spark(
     moment_type="timestamp_ntz",
     # Of Hive's metastore; a folder of a table may not have a much longer name either.
     identifier_limit=128,
+    escapes=True,
     comparable_structs=True,
     transactions=False,
     logs_runs=False,

@@ -55,8 +55,8 @@ SETUPS = (
         "**run**: the worked examples, bad and odd input, changes of columns, random streams of events, reads step by"
         " step, expectations, change feeds, what dbt does around a model, two runs at once; a part of it with 18 on every change, all of it with both"
         " by `make test-postgres`",
-        lacks="struct columns (PostgreSQL has named row types only), so no leaf-by-leaf partial updates; `boolean` and"
-        " `uuid` as sequences; keys of type `json`, `xml` or a geometric one",
+        lacks="struct columns (PostgreSQL has named row types only), so no leaf-by-leaf partial updates; `boolean`,"
+        " `uuid` and `citext` as sequences; keys of type `json`, `xml` or a geometric one",
     ),
     Setup(
         "DuckLake with its catalog in PostgreSQL",

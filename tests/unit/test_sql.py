@@ -75,7 +75,6 @@ def test_where_only_the_engine_tells() -> None:
     sql = "select 'a\\'; -- b' as v"
     assert sql == without_semicolon(sql, escapes=True)
     assert "select 'a\\'" == without_semicolon(sql, escapes=False)
-    assert f"    {sql},\n1" == indented(f"{sql},\n1")
 
 
 def test_code() -> None:

@@ -49,20 +49,22 @@ def indented(sql: str) -> str:
 
     SQL that cannot be read for certain stays as it is.
     """
-    if not _ODD.search(sql):
-        return INDENT + _BREAKS.sub(lambda found: found["span"] or f"\n{INDENT}", sql)
-    found = [reading for reading in _readings(sql) if _is_right(reading)]
-    if not found or len({tuple(each.span() for each in reading) for reading in found}) > 1:
-        return INDENT + sql
-    *before, last = found[0]
-    parts = [_deeper(each[0]) if each.lastgroup == "space" else each[0] for each in before]
-    return "".join((INDENT, *parts, last[0]))
+    ways = _BREAKS_BESIDE_BACKSLASHES if "\\" in sql else (_BREAKS,)
+    found = {deeper for breaks in ways if (deeper := _deeper(breaks, sql)) is not None}
+    return INDENT + (found.pop() if len(found) == 1 else sql)
 
 
-def _deeper(space: str) -> str:
-    """Return the space between two words with the last line that it begins indented."""
-    above, line, rest = space.rpartition("\n")
-    return f"{above}{line}{INDENT}{rest}" if line else space
+def _deeper(breaks: re.Pattern[str], sql: str) -> str | None:
+    """Return SQL with its lines but the first indented, null where it is not to be read so."""
+    strays = []
+
+    def put(found: re.Match[str]) -> str:
+        if found["stray"]:
+            strays.append(found.start())
+        return found["span"] or f"\n{INDENT}"
+
+    deeper = breaks.sub(put, sql)
+    return None if strays else deeper
 
 
 def comma(parts: Iterable[str]) -> str:
@@ -96,17 +98,20 @@ _NAME = r'"(?:[^"]|"")*"'
 _TEXT_ESCAPED = r"'(?:[^'\\]|\\.|'')*'"
 _NAME_ESCAPED = r'"(?:[^"\\]|\\.|"")*"'
 _DOLLARS = r"\$(?P<tag>\w*)\$.*?\$(?P=tag)\$"
-_REST = r"`[^`]*`|--[^\n]*|/\*.*?\*/"
-# What may hold a line break that belongs to it, in SQL without anything that may be read in two ways.
-_BREAKS = re.compile(rf"(?P<span>{_TEXT}|{_DOLLARS}|{_NAME}|{_REST})|\n(?=[^\n])", re.DOTALL)
-_ODD = re.compile(r"\\|/\*|//|#")
+_COMMENT = r"--[^\n]*|/\*.*?\*/"
+
+
+def _breaks(*spans: str) -> re.Pattern[str]:
+    """Find what may hold a line break of its own, what stands in no code that is read in the right way, and breaks."""
+    every = "|".join((*spans, _DOLLARS, "`[^`]*`", _COMMENT))
+    return re.compile(rf"(?P<span>{every})|(?P<stray>[\\'\"`])|\n(?=[^\n])", re.DOTALL)
 
 
 def _lexemes(text: str, name: str) -> re.Pattern[str]:
     return re.compile(
         rf"""(?P<text>[eE]{_TEXT_ESCAPED}|{text}|{_DOLLARS})
         |(?P<name>{name}|`[^`]*`)
-        |(?P<comment>--[^\n]*|/\*.*?\*/)
+        |(?P<comment>{_COMMENT})
         |(?P<end>;)
         |(?P<space>\s+)
         |(?P<code>\w+|[^\w'"`$;/\s-]+|.)""",
@@ -114,19 +119,20 @@ def _lexemes(text: str, name: str) -> re.Pattern[str]:
     )
 
 
+_E_TEXT = rf"(?<!\w)[eE]{_TEXT_ESCAPED}"
+_BREAKS = _breaks(_TEXT, _NAME)
+_BREAKS_BESIDE_BACKSLASHES = (_breaks(_E_TEXT, _TEXT, _NAME), _breaks(_E_TEXT, _TEXT_ESCAPED, _NAME_ESCAPED))
 _PLAIN, _ESCAPED = _lexemes(_TEXT, _NAME), _lexemes(_TEXT_ESCAPED, _NAME_ESCAPED)
-
-
-def _readings(sql: str) -> list[list[re.Match[str]]]:
-    """Return the lexemes of SQL as they are without backslashes that hide quotes in texts, and with them."""
-    return [list(lexemes.finditer(sql)) for lexemes in ((_PLAIN, _ESCAPED) if "\\" in sql else (_PLAIN,))]
 
 
 def _read(sql: str, *, escapes: bool) -> list[re.Match[str]]:
     """Return the lexemes of SQL: those of the other reading where a backslash or a lone quote would stand in code."""
-    readings = _readings(sql)
-    likely = readings[::-1] if escapes else readings
-    return next(filter(_is_right, likely), likely[0])
+    likely, other = (_ESCAPED, _PLAIN) if escapes else (_PLAIN, _ESCAPED)
+    found = list(likely.finditer(sql))
+    if _is_right(found):
+        return found
+    otherwise = list(other.finditer(sql))
+    return otherwise if _is_right(otherwise) else found
 
 
 def _is_right(found: Iterable[re.Match[str]]) -> bool:

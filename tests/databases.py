@@ -6,6 +6,7 @@ Not here: servers (`scripts/with-postgres` starts one and says where), and what 
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 import re
@@ -383,6 +384,14 @@ def _sail_session() -> str:
     return f"{SPARK['AUTO_CDC_SPARK_REMOTE']}/;session_id={uuid.uuid4()}"
 
 
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+# PyHive reads times and decimals.
+_LEFT_AS_TEXT: dict[str, Callable[[Any], Any]] = {"DATE_TYPE": date.fromisoformat, "ARRAY_TYPE": json.loads}
+
+
 @lru_cache
 def _spark_sender() -> Callable[[str], tuple[list[str], list[tuple[Any, ...]]]]:
     """Return what sends one statement to the server of this run, which one connection is open to."""
@@ -410,12 +419,12 @@ def _spark_sender() -> Callable[[str], tuple[list[str], list[tuple[Any, ...]]]]:
         cursor.execute(sql)
         if not spark.gives_rows(sql):
             return [], []
-        dates = [place for place, column in enumerate(cursor.description) if column[1] == "DATE_TYPE"]
-        rows = [list(row) for row in cursor.fetchall()]
-        # PyHive reads times, and leaves dates as texts.
-        for row, place in itertools.product(rows, dates):
-            row[place] = row[place] and date.fromisoformat(row[place])
-        return [column[0] for column in cursor.description], [tuple(row) for row in rows]
+        reads = [_LEFT_AS_TEXT.get(column[1], _as_it_is) for column in cursor.description]
+        rows = [
+            tuple(value if value is None else read(value) for read, value in zip(reads, row, strict=True))
+            for row in cursor.fetchall()
+        ]
+        return [column[0] for column in cursor.description], rows
 
     return send_by_thrift
 

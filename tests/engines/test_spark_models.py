@@ -1,7 +1,6 @@
-"""Random streams on Sail, beside the models in plain Python: after every run the target is what these say.
+"""Random streams on Sail and Spark, beside the models in plain Python: after every run the target is what these say.
 
-Not here: many of them, and each property on its own (`tests/properties`); Spark, where a statement takes seconds, and
-runs that are stopped (`test_spark`).
+Not here: many of them, and each property on its own (`tests/properties`); runs that are stopped (`test_spark`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.databases import Connection
 
-pytestmark = pytest.mark.only_on("sail")
+pytestmark = pytest.mark.only_on("sail", "spark")
 
 STREAMS = 2
 

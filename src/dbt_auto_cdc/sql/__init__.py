@@ -97,6 +97,7 @@ _NAME = r'"(?:[^"]|"")*"'
 # A backslash in them takes the letter behind it: in e'...' everywhere, on Spark and others like it in all texts.
 _TEXT_ESCAPED = r"'(?:[^'\\]|\\.|'')*'"
 _NAME_ESCAPED = r'"(?:[^"\\]|\\.|"")*"'
+_E_TEXT = rf"(?<!\w)[eE]{_TEXT_ESCAPED}"
 _DOLLARS = r"\$(?P<tag>\w*)\$.*?\$(?P=tag)\$"
 _COMMENT = r"--[^\n]*|/\*.*?\*/"
 
@@ -109,7 +110,7 @@ def _breaks(*spans: str) -> re.Pattern[str]:
 
 def _lexemes(text: str, name: str) -> re.Pattern[str]:
     return re.compile(
-        rf"""(?P<text>[eE]{_TEXT_ESCAPED}|{text}|{_DOLLARS})
+        rf"""(?P<text>{_E_TEXT}|{text}|{_DOLLARS})
         |(?P<name>{name}|`[^`]*`)
         |(?P<comment>{_COMMENT})
         |(?P<end>;)
@@ -119,7 +120,6 @@ def _lexemes(text: str, name: str) -> re.Pattern[str]:
     )
 
 
-_E_TEXT = rf"(?<!\w)[eE]{_TEXT_ESCAPED}"
 _BREAKS = _breaks(_TEXT, _NAME)
 _BREAKS_BESIDE_BACKSLASHES = (_breaks(_E_TEXT, _TEXT, _NAME), _breaks(_E_TEXT, _TEXT_ESCAPED, _NAME_ESCAPED))
 _PLAIN, _ESCAPED = _lexemes(_TEXT, _NAME), _lexemes(_TEXT_ESCAPED, _NAME_ESCAPED)
